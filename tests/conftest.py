@@ -1,4 +1,4 @@
-"""What every test has: a clean environment, a home of its own, and the fixtures of tests/support."""
+"""Settings of every test: a clean environment, a home of its own, and the fixtures of tests/support."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Whoever makes an HTTP client reads the certificates of all the world, which takes as long as a short test.
+    """Let HTTP clients read certificates from a folder, when they need one.
 
-    From a folder they are read when one is needed.
+    From a file each client reads all of them at its start, which takes as long as a short test.
     """
     os.environ.pop("SSL_CERT_FILE", None)
     os.environ["SSL_CERT_DIR"] = "/etc/ssl/certs"
@@ -50,13 +50,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Bytes are no name: what is packed bears the time, and two workers would not know the same tests."""
+    """Name parameters of bytes by their argument: compressed bytes contain the time, and two workers would disagree."""
     return argname if isinstance(val, bytes) else None
 
 
 @pytest.fixture(autouse=True)
 def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No setting of the person who runs the tests reaches them, and nothing is written outside a temporary home."""
+    """Keep the settings of the person who runs the tests away, and write nothing outside a temporary home."""
     for name in list(os.environ):
         if is_setting(name):
             monkeypatch.delenv(name)

@@ -1,4 +1,4 @@
-"""What must be true of a task at its end, whatever died on the way."""
+"""Assertions that hold for a task at its end, whatever died on the way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ OF_TURN = "from {table} x join turns t on t.id = x.turn_id where t.task_id = :ta
 
 
 def asked_again(rig: Rig, task: str) -> int:
-    """How often the model was asked for a decision more often than one was stored; never once it was stored."""
+    """Count the requests for a decision beyond those that were stored; none may follow a stored one."""
     asked: dict[int, list[datetime]] = {}
     for one in rig.model.decisions(task):
         asked.setdefault(one.history, []).append(one.at)
@@ -28,7 +28,7 @@ def _moment(stored: datetime | str) -> datetime:
 
 
 def assert_nothing_lost_or_doubled(rig: Rig, task: str, works: int) -> None:
-    """So many works, each ordered, made, billed and charged once; every input read once; nothing left open."""
+    """Assert `works` works, each ordered, made, billed and charged once, every input read once, and nothing open."""
     ask = rig.rows.ask
     made = ask(
         "select o.version from objects o join object_tasks t on t.object_id = o.id where t.task_id = :task "

@@ -1,4 +1,4 @@
-"""Processes of a test's own that die at a point while they work on its database, and one that lives to the end."""
+"""Processes of a test that die at a point while they work on its database, and one that lives to the end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def at_once(store: Store, acts: Sequence[Callable[[], object]]) -> None:
 
 
 def _run(plan: str, folder: Path, act: Callable[[], object]) -> bool:
-    """Whether the process was killed; one that raises fails the test."""
+    """Return whether the process was killed; one that raises fails the test."""
     status = _end_of(_fork(plan, folder, act))
     if os.WIFSIGNALED(status):
         assert os.WTERMSIG(status) == signal.SIGKILL
@@ -55,7 +55,7 @@ def _run(plan: str, folder: Path, act: Callable[[], object]) -> bool:
 
 
 def _end_of(child: int) -> int:
-    """The status that a process ends with; one that does not end in time is killed, and fails the test."""
+    """Return a process's exit status; one that does not end in time is killed and fails the test."""
 
     def ended() -> tuple[int] | None:
         pid, status = os.waitpid(child, os.WNOHANG)

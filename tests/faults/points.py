@@ -1,4 +1,4 @@
-"""Every place with a name where a process can be struck, as the sources name them."""
+"""Every named point where a process can be struck, as the sources name it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNNAMED = "tool"
 
 
 def every_point() -> set[str]:
-    """The points of every room; those of the web's commands are one for each route and stand in one place."""
+    """Return the points of every room, without those of the web's commands, which are one for each route."""
     files = [file for room in LOOKED_AT for file in sorted((ROOT / room).rglob("*.py"))]
     return {point for file in files for node in ast.walk(ast.parse(file.read_text())) for point in _points(node)}
 

@@ -1,4 +1,4 @@
-"""A running product whose model and studio are the test's own, and which dies where it is told to."""
+"""A running product with a model and a studio of its own, whose processes die at the points that a test names."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ TOWNS = iter(
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """One request for a decision: with every step the history is longer, so that its length tells the step."""
+    """One request for a decision; `history` grows with every step and so identifies the step."""
 
     at: datetime
     history: int
 
 
 def says(text: str) -> dict[str, Any]:
-    """An answer to be replayed that ends a turn."""
+    """Return an answer to be replayed that ends a turn."""
     return {"text": text}
 
 
 def calls(*made: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """An answer to be replayed that calls tools."""
+    """Return an answer to be replayed that calls tools."""
     return {"calls": [{"name": name, "arguments": dict(arguments)} for name, arguments in made]}
 
 
 class RigModel:
-    """The stand-in model: its log, and its orders to misbehave."""
+    """The stand-in model: its log of requests, and orders to misbehave."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -68,7 +68,7 @@ class RigModel:
         self._http.post("/faults", json=order).raise_for_status()
 
     def replay(self, *answers: Mapping[str, Any]) -> None:
-        """Decide with these in tasks, in their order, and with nothing of its own until it is healed."""
+        """Replay these decisions in tasks, in their order, and make no other until it is healed."""
         recording = {"answers": answers, "match": {"thread": "task"}}
         self._http.post("/replay", json=recording).raise_for_status()
 
@@ -77,12 +77,12 @@ class RigModel:
             self._http.delete(desk).raise_for_status()
 
     def requests(self, of: str) -> list[dict[str, Any]]:
-        """The requests whose last message speaks of `of`, oldest first."""
+        """Return the requests whose last message contains `of`, oldest first."""
         rows = self._http.get("/log").raise_for_status().json()["items"]
         return [row for row in rows if of in json.dumps(row["request"].get("messages", [])[-1:])]
 
     def decisions(self, task_id: str) -> list[ModelRequest]:
-        """When it was asked for a decision of this task, and how long the history was that it was shown."""
+        """Return the requests for a decision of this task, each with its time and the length of the history."""
         shown = f'\\"id\\": \\"{task_id}\\"'
         return [
             ModelRequest(datetime.fromisoformat(row["at"]), len(row["request"]["messages"]))
@@ -91,7 +91,7 @@ class RigModel:
         ]
 
     def judged_again(self, town: str) -> int:
-        """How often it was asked once more where a message belongs: for the route, or whether a task is a duplicate."""
+        """Count the repeated requests for where a message belongs, for the route or for a duplicate."""
         asked = [row["request"].get("response_format", {}) for row in self.requests(town)]
         kinds = [one.get("json_schema", {}).get("name") for one in asked]
         # The memory reads the message too, later and for itself.
@@ -101,7 +101,7 @@ class RigModel:
 
 
 class RigRows:
-    """The product's own database, looked at from outside while it works."""
+    """The product's database, read from outside while it works."""
 
     def __init__(self, url: str) -> None:
         self._engine = sa.create_engine(url)
@@ -111,7 +111,7 @@ class RigRows:
             return [tuple(row) for row in connection.execute(sa.text(query), values)]
 
     def one(self, query: str, **values: Any) -> Any:
-        """The first column of the first row, or None."""
+        """Return the first column of the first row, or None."""
         found = self.ask(query, **values)
         return found[0][0] if found else None
 
@@ -133,7 +133,7 @@ class Rig:
         return self.product.home / "crash"
 
     def strike(self, *entries: str) -> None:
-        """Have the product's processes die at these points, once each; what was planned before is forgotten."""
+        """Let the product's processes die at these points, once each; earlier plans are dropped."""
         for marker in self._crash.iterdir():
             marker.unlink()
         self._strikes = list(entries)
@@ -142,16 +142,16 @@ class Rig:
         fresh.replace(self._crash / "plan")
 
     def struck(self) -> list[str]:
-        """The planned points that have been reached so far."""
+        """Return the planned points that have been reached so far."""
         return [entry for entry in self._strikes if (self._crash / entry).exists()]
 
     def victim(self, entry: str, seconds: float = 60) -> int:
-        """The process that an entry struck, once it has."""
+        """Wait until an entry has struck a process and return its id."""
         marker = self._crash / entry
         return int(self.product.until(entry, lambda: marker.exists() and marker.read_text(), seconds))
 
     def peace(self) -> None:
-        """Nothing is frozen, struck or misbehaves any more, and no turn comes back late into what is struck next."""
+        """Undo freezing, plans and misbehaviour, and wait so that no late turn meets the next test's points."""
         for entry in self.struck():
             if entry.startswith("freeze:"):
                 _end_if_frozen(int((self._crash / entry).read_text()))
@@ -161,12 +161,12 @@ class Rig:
         self.product.until("every turn's run has ended", lambda: not self._running("run-turn"), 120)
 
     def _running(self, function: str) -> bool:
-        """Whether one of its newest runs has not ended."""
+        """Return whether one of the newest runs has not ended."""
         newest = self.product.get("/api/v1/runs", function=function, limit="20")["items"]
         return any(run["status"] in ("queued", "running") for run in newest)
 
     def say(self, text: str, **more: object) -> str:
-        """Post until it is answered, as a client does whose connection breaks: again under the same id."""
+        """Post a message until it is answered, again under the same id, as a client does whose connection breaks."""
         client_id = f"client-{time.monotonic_ns()}"
 
         def posted() -> str | None:
@@ -178,19 +178,19 @@ class Rig:
         return str(until("the message is taken in", posted, 60))
 
     def posters(self, count: str = "two") -> tuple[str, str]:
-        """Order posters for a town that nobody has named yet; its name and the message."""
+        """Order posters for a town that no test has named yet; return its name and the message."""
         town = next(TOWNS)
         return town, self.say(f"Make me a set of {count} posters for the {town} Festival, navy and cream.")
 
     def ended(self, message_id: str, *statuses: str, seconds: float = 90) -> str:
-        """The message's task, once it stands there."""
+        """Wait until the message's task has one of `statuses`, and return its id."""
         task_id = story.task_of(self.product, message_id, seconds)
         story.ended(self.product, task_id, *statuses, seconds=seconds)
         return task_id
 
     @contextmanager
     def second_worker(self) -> Iterator[int]:
-        """One more worker of the same home, as it is run on another machine; gives its process."""
+        """Run a second worker of the same home, as on another machine, and yield its process."""
         log = (self.product.home / "logs" / "worker-2.log").open("ab")
         process = self._start_worker(log)
         try:
@@ -201,7 +201,7 @@ class Rig:
             log.close()
 
     def _start_worker(self, log: IO[bytes]) -> ForkedProcess:
-        """Another product on this machine may take the port that was free a moment ago; then another one is tried."""
+        """Start it on a free port, and on another one where that port was taken meanwhile."""
         for _ in range(3):
             port = free_ports(1)[0]
             env = {**self.product.env, **self._facts(), "LOOPWRIGHT_WORKER_URL": f"http://127.0.0.1:{port}"}
@@ -214,7 +214,7 @@ class Rig:
         raise AssertionError("no second worker starts; see logs/worker-2.log in the home")
 
     def _facts(self) -> dict[str, str]:
-        """What the supervisor tells a process."""
+        """Return the environment that the supervisor gives a process."""
         keys = self.product.home / "keys"
         return {
             "INNGEST_DEV": "0",
@@ -227,7 +227,7 @@ class Rig:
 
 
 def settings_of(studio: StudioOfTests, model: RigModel, database_url: str) -> dict[str, str]:
-    """The settings of a product that dies on order, with the test's own model and studio."""
+    """Return the settings of a product with crash points and with the test's model and studio."""
     return {
         "LOOPWRIGHT_CRASH_AT": FROM_FILE,
         "LOOPWRIGHT_DATABASE_URL": database_url,
@@ -244,14 +244,14 @@ def settings_of(studio: StudioOfTests, model: RigModel, database_url: str) -> di
 
 
 def _end_if_frozen(pid: int) -> None:
-    """A frozen process that its test did not come to kill would stop every test after it."""
+    """Kill frozen processes that a test has left: they would stop every test after it."""
     with suppress(ProcessLookupError, FileNotFoundError):
         if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":
             os.kill(pid, signal.SIGKILL)
 
 
 def _stands(process: ForkedProcess, url: str) -> bool:
-    """Whether it is known what became of a process: it answers, or has ended."""
+    """Return whether a process answers or has ended."""
     return process.poll() is not None or _answers(url)
 
 

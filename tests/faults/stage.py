@@ -1,4 +1,4 @@
-"""What a case of dying processes plays on: a database, a studio, and processes that die at given points."""
+"""The surroundings of a case of dying processes: a database, a studio, and processes that die at given points."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.support.databases import Store
 
 
 def commit(name: str) -> tuple[str, str]:
-    """Both edges of a transaction's commit."""
+    """Return both edges of a transaction's commit."""
     return f"{name}.before_commit", f"{name}.after_commit"
 
 
 @dataclass
 class Stage:
-    """Nothing that holds a connection is handed from one process to the next."""
+    """A database and a studio; no connection is handed from one process to the next."""
 
     store: Store
     folder: Path

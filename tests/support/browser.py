@@ -37,7 +37,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page in a fresh session. An error in its scripts, or a complaint in its console, fails the test."""
+    """A page in a new session. An error in its scripts or console fails the test."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     opened = context.new_page()
     complaints: list[str] = []

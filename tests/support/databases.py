@@ -24,7 +24,7 @@ START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 class RungBells:
-    """Keeps what was rung instead of sending it: these tests have no engine."""
+    """Keep the events instead of sending them: these tests have no engine."""
 
     def __init__(self) -> None:
         self.rung: list[Bell] = []
@@ -65,7 +65,7 @@ class Store:
 
 
 def prepared(url: str) -> Store:
-    """A store with every table and one workspace on a server, whatever was in it before."""
+    """Return a store with every table and one workspace on a server, whatever was in it before."""
     _lay_tables(url)
     store = Store(url)
     store.empty()
@@ -74,7 +74,7 @@ def prepared(url: str) -> Store:
 
 
 def prepared_file(path: Path) -> Store:
-    """The same in a new SQLite file."""
+    """Return a store in a new SQLite file."""
     lay_every_table(path)
     store = Store(f"sqlite:///{path}")
     store.fill()
@@ -82,7 +82,7 @@ def prepared_file(path: Path) -> Store:
 
 
 def every_table(request: pytest.FixtureRequest, path: Path, clock: Clock) -> Database:
-    """The database that the fixture's parameter names, with every table and no row; the one on SQLite at `path`."""
+    """Return the database that the fixture's parameter names, with every table and no row; SQLite is at `path`."""
     if request.param == "sqlite":
         lay_every_table(path)
         return Database(f"sqlite:///{path}", clock=clock)
@@ -95,7 +95,7 @@ def every_table(request: pytest.FixtureRequest, path: Path, clock: Clock) -> Dat
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    """The same test on both databases; the second one only where the `postgres` tests are asked for."""
+    """Run the test on both databases; on PostgreSQL only where its tests are selected."""
     if request.param == "sqlite":
         ready = prepared_file(tmp_path / "test.sqlite")
     else:

@@ -1,4 +1,4 @@
-"""A SQLite file with every table and no row, made once by each process of the tests: a copy costs a tenth of that."""
+"""A SQLite file with every table and no row, made once for each test process: a copy costs a tenth of a new one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.database import Database
 
 
 def lay_every_table(path: Path) -> None:
-    """Make the file, whose folder is there."""
+    """Create the file; its folder has to exist."""
     path.write_bytes(_file())
 
 

@@ -25,11 +25,11 @@ from tests.support.template import COMMAND, ForkedProcess, loaded_product
 from tests.support.waiting import until
 
 CONFIG = Path(__file__).parents[2] / "inngest.json"
-"""What people start theirs with."""
+"""The options with which people start their server."""
 # Read before the tests' clean environment hides them.
 INNGEST_BIN = os.environ.get("INNGEST_BIN") or shutil.which("inngest")
 ENGINE_KEYS = {name: os.environ[name] for name in ("INNGEST_SIGNING_KEY", "INNGEST_EVENT_KEY") if os.environ.get(name)}
-"""Of the server that `--engine` names."""
+"""The keys of the server that `--engine` names."""
 SIGNING_KEY = "0123456789abcdef" * 4
 EVENT_KEY = "tests"
 
@@ -49,7 +49,7 @@ class RunningEngine:
 
     @property
     def is_ours(self) -> bool:
-        """Whether a test may kill it, and nobody used it before."""
+        """Whether a test may kill it and no other test has used it."""
         return bool(self.argv)
 
     @property
@@ -84,7 +84,7 @@ class RunningEngine:
 
 
 def embedded(folder: Path) -> RunningEngine:
-    """The keyed embedded engine in a home of its own."""
+    """Start the embedded engine, with keys, in a home of its own."""
     port = free_ports(1)[0]
     argv = [*COMMAND, "serve", "engine", "--home", str(folder), "--port", str(port)]
     env = {"INNGEST_SIGNING_KEY": SIGNING_KEY, "INNGEST_EVENT_KEY": EVENT_KEY, "LOOPWRIGHT_RETRY_SECONDS": "1"}
@@ -92,7 +92,7 @@ def embedded(folder: Path) -> RunningEngine:
 
 
 def inngest_dev(folder: Path) -> RunningEngine:
-    """Inngest's own dev server, keyless."""
+    """Start Inngest's dev server, without keys."""
     if not INNGEST_BIN:
         pytest.skip("no Inngest server: set INNGEST_BIN")
     port, *others = free_ports(4)
@@ -103,7 +103,7 @@ def inngest_dev(folder: Path) -> RunningEngine:
 
 
 def inngest_start(folder: Path) -> RunningEngine:
-    """Inngest's server as it is self-hosted: keyed."""
+    """Start Inngest's self-hosted server, with keys."""
     dev = inngest_dev(folder)
     argv = [dev.argv[0], "start", *dev.argv[2:]]
     argv += ["--signing-key", SIGNING_KEY, "--event-key", EVENT_KEY]
@@ -120,7 +120,7 @@ def running(engine: RunningEngine) -> Iterator[RunningEngine]:
 
 
 def moved_by_tests(folder: Path) -> RunningEngine:
-    """The embedded engine with a clock that stands still until a test moves it."""
+    """Start the embedded engine with a clock that only a test moves."""
     engine = embedded(folder)
     engine.argv.append("--test-clock")
     return engine
@@ -134,11 +134,11 @@ KINDS = {
 }
 NAMED = "named"
 every_engine = pytest.mark.engines(*KINDS)
-"""For tests of what each engine tells in its own way: its history lies in another kind of database with each."""
+"""The kinds of engine for tests of what each reports in its own way: each keeps its history in another database."""
 
 
 def named(config: pytest.Config, folder: Path) -> RunningEngine | None:
-    """The server that `--engine` gives, if it does."""
+    """Return the server that `--engine` names, if it does."""
     url = str(config.getoption("--engine"))
     if url == "embedded":
         return None
@@ -147,7 +147,7 @@ def named(config: pytest.Config, folder: Path) -> RunningEngine | None:
 
 
 def retire_apps(engine: RunningEngine) -> None:
-    """Nobody serves the apps that this server knows any longer: it begins no run of theirs, on no schedule either."""
+    """Retire the apps that the server knows, so that it starts no run of theirs, on a schedule or otherwise."""
     client = engine.client
     cursor: dict[str, str] = {}
     while True:
@@ -160,7 +160,7 @@ def retire_apps(engine: RunningEngine) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes `any_engine` runs on each kind of its mark `engines`, or only on the server that is named."""
+    """Run a test that takes `any_engine` on each kind of its marker `engines`, or only on the server of `--engine`."""
     if "any_engine" not in metafunc.fixturenames:
         return
     mark = metafunc.definition.get_closest_marker("engines")
@@ -172,7 +172,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """`-m engine`: what runs on the server that is named."""
+    """Mark for `-m engine` the tests that can run on the server that `--engine` names."""
     if {"any_engine", "products"} & set(getattr(item, "fixturenames", ())):
         item.add_marker(pytest.mark.engine)
 

@@ -12,5 +12,5 @@ def is_setting(name: str) -> bool:
 
 
 def without_settings() -> dict[str, str]:
-    """This process's environment, less every setting of ours."""
+    """Return this process's environment without our settings."""
     return {name: value for name, value in os.environ.items() if not is_setting(name)}

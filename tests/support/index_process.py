@@ -1,4 +1,4 @@
-"""The index as a process of its own, as the supervisor runs it: a test kills it, wipes it and starts it again."""
+"""The index in a process of its own, as the supervisor runs it; a test may kill it, wipe it and start it again."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class IndexProcess:
         return self._process is not None and self._process.poll() is None
 
     def kill(self) -> None:
-        """SIGKILL, as a crash would."""
+        """Kill it with SIGKILL, as a crash would."""
         assert self._process is not None
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
 
     def wipe(self) -> None:
-        """Its files are lost; only while it does not run."""
+        """Delete its files; only while it does not run."""
         shutil.rmtree(self.home / "index")
 
     def hold(self) -> None:
-        """It still takes connections and answers none."""
+        """Freeze it: it still takes connections and answers none."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
@@ -66,7 +66,7 @@ class IndexProcess:
 
 @pytest.fixture(scope="module")
 def index_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexProcess]:
-    """A running index for the module; every test starts one that it killed."""
+    """Run an index for the module; a test that kills it starts it again."""
     process = IndexProcess(tmp_path_factory.mktemp("index-home")).start()
     yield process
     process.close()

@@ -36,7 +36,7 @@ main = client.create_function(fn_id="main", trigger=inngest.TriggerEvent(event="
 
 
 def subject(body: str, permissions: Mapping[str, Any] | None = None) -> str:
-    """A file whose function `main` does this; it listens to `subject/asked`."""
+    """Return a skill file whose function `main` has this body; it listens to `subject/asked`."""
     told = {"events": {"listen": ["subject/asked"]}} | dict(permissions or {})
     lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
     return HEAD.format(permissions=told, body=lines)
@@ -61,7 +61,7 @@ return load_skill(order, warm_client()).configurations
 
 @dataclass
 class JailChildren:
-    """A nursery; `refused` is what its children's answers were refused for, `tried` what they were seen to try.
+    """Children of one spawner; `refused` is what their answers were refused for, `tried` what they were seen to try.
 
     Its skills were granted what they declare, but for what is `withdrawn`.
     """
@@ -85,12 +85,12 @@ class JailChildren:
         return child
 
     def registered(self, source: str) -> list[dict[str, Any]]:
-        """What the engine would be told of a file, loaded in the jail; raises RefusedSkillError."""
+        """Load a file in the jail and return its registration; raises RefusedSkillError."""
         functions = self.output(LOADING.format(source=source))
         return check_functions(functions, "skill-subject", URL, read_manifest(source.encode()))
 
     def run(self, child: ChildProcess, fn: str = "main", *, seconds: float | None = None, **state: Any) -> EngineReply:
-        """One call of the engine, its answer as the engine would hear it."""
+        """Make one call of the engine and return the answer that the engine would get."""
         response = child.call(
             "POST", *engine_request(fn, **state), {"content-type": "application/json"}, seconds=seconds
         )
@@ -102,7 +102,7 @@ class JailChildren:
         )
 
     def reply(self, body: str, *, seconds: float | None = None) -> EngineReply:
-        """The answer of a function that does this, and may wait and invoke as `WILLING` says.
+        """Return the answer of a function with this body, which may wait and invoke as `WILLING` says.
 
         One child answers all of these, each in a process of its own.
         """
@@ -112,14 +112,14 @@ class JailChildren:
         return self.run(self._willing, data={"code": code}, seconds=seconds)
 
     def output(self, body: str) -> Any:
-        """What a function that does this returns."""
+        """Return the output of a function with this body."""
         reply = self.reply(body)
         assert reply.status == 200, reply
         return json.loads(reply.body)
 
 
 def engine_request(fn: str, **state: Any) -> tuple[str, str, bytes]:
-    """Path, query and body of a call for a function of the file `subject`."""
+    """Return path, query and body of a call for a function of the file `subject`."""
     ctx = {"run_id": "run-1", "attempt": 0, "max_attempts": 1, "disable_immediate_execution": False}
     event = {"name": "subject/asked", "data": state.get("data", {}), "id": "event-1", "ts": 1}
     ctx |= {"stack": {"stack": [], "current": 0}, **state.get("ctx", {})}

@@ -9,5 +9,5 @@ from runtime.inbox.messages import Message
 
 
 def replies_to(scope: Scope, message_id: str) -> list[Message]:
-    """Oldest first."""
+    """Return the replies, oldest first."""
     return messages.list_messages_by_ids(scope, message_by_id(scope, message_id)["replies"])

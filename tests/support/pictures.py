@@ -1,4 +1,4 @@
-"""Takes the README's picture from a running product: `python -m tests.support.pictures`."""
+"""Take the README's picture from a running product: `python -m tests.support.pictures`."""
 
 from __future__ import annotations
 

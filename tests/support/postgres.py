@@ -1,4 +1,4 @@
-"""A real PostgreSQL from a Python package: one server per session, a fresh database per test module."""
+"""A real PostgreSQL from a Python package: one server per session, a new database per test module."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tests.support.waiting import until
 T = TypeVar("T")
 _ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/\?token=([\w.~-]+)")
 LOADED_FIRST = ()
-"""No program of its own, but a fork of one that has loaded everything: neither its start nor a death costs seconds of
+"""Not a program of its own but a fork of one that has loaded everything: no start of a process costs seconds of
 processor time.
 """
 # Short pauses, so that a kill costs a test a second or two instead of half a minute.
@@ -81,7 +81,7 @@ class Product:
         return self.output.read_text(errors="replace")
 
     def logs(self, lines: int = 30) -> str:
-        """The end of every process's log, for a failing test's message."""
+        """Return the end of every process's log, for the message of a failing test."""
         parts = []
         for log in sorted((self.home / "logs").glob("*.log")):
             end = log.read_text(errors="replace").splitlines()[-lines:]
@@ -89,7 +89,7 @@ class Product:
         return "\n".join(parts)
 
     def stop(self) -> int:
-        """Ctrl-C, as at a terminal; its exit status."""
+        """Stop it as Ctrl-C does at a terminal, and return its exit status."""
         if self.url:
             self.client.close()
         if self.process.poll() is None:
@@ -107,7 +107,7 @@ class Product:
         return next(row for row in rows if row.name == name)
 
     def kill(self, name: str, *, wait: bool = True) -> None:
-        """SIGKILL one process; by default wait until its successor is ready."""
+        """Kill one process with SIGKILL; by default wait until its successor is ready."""
         pid = until(f"a running {name}", lambda: self.row(name).pid)
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
@@ -147,13 +147,13 @@ class Product:
         return self.client.post(path, json={} if body is None else body, headers=headers)
 
     def say(self, text: str, **more: object) -> str:
-        """Post a message; its id."""
+        """Post a message and return its id."""
         answer = self.post("/api/v1/messages", {"text": text, **more})
         assert answer.status_code == 202, f"the message was answered {answer.status_code}: {answer.text[:500]}"
         return str(answer.json()["message_id"])
 
     def until(self, what: str, look: Callable[[], T], seconds: float = 60) -> T:
-        """What `look` returns once that is true; while a process is down its errors only mean not yet."""
+        """Wait until `look` returns something true, and return that; errors while a process is down mean not yet."""
 
         def patient() -> T | None:
             try:
@@ -173,7 +173,7 @@ class Product:
 def products(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[..., Product]]:
-    """Starts products in fresh homes, with settings as keyword arguments; all of them end with the module.
+    """Start products in new homes, with settings as keyword arguments; all of them end with the module.
 
     They are forks of one that has loaded everything, unless a `program` is named.
     """

@@ -58,7 +58,7 @@ class RunningSidecar:
     port: int = field(default_factory=lambda: free_ports(1)[0])
     process: ForkedProcess | None = None
     jail: Path | None = None
-    """Where its children have their folders, if that is known: it depends on how they are kept apart."""
+    """Return the folder of its children's folders, if it is known: that depends on how they are isolated."""
     made_at: datetime = field(default_factory=SystemClock().now)
 
     @property
@@ -107,7 +107,7 @@ class RunningSidecar:
         until("the sidecar", self.is_ready, 60)
 
     def prepare(self) -> None:
-        """What `loopwright up` makes of a home before it starts the sidecar."""
+        """Prepare the home as `loopwright up` does before it starts the sidecar."""
         self.folder.mkdir(parents=True, exist_ok=True)
         upgrade_schema(self.settings)
         ensure_home(self.settings)
@@ -139,7 +139,7 @@ class RunningSidecar:
         self.database.close()
 
     def save(self, stem: str, text: str) -> None:
-        """As most tools do it: write beside it and rename over."""
+        """Save as most tools do: write another file and rename it."""
         unfinished = self.folder / f".{stem}.tmp"
         unfinished.write_text(text)
         os.replace(unfinished, self.folder / f"{stem}.py")
@@ -148,11 +148,11 @@ class RunningSidecar:
         return self.database.reading(HOME_WORKSPACE)
 
     def writing(self) -> AbstractContextManager[Scope]:
-        """As another process moves a skill."""
+        """Move a skill in the book, as another process would."""
         return self.database.transaction(HOME_WORKSPACE)
 
     def skill(self, stem: str) -> dict[str, Any]:
-        """As the API shows it; empty for one that nobody has seen."""
+        """Return a skill as the API shows it; empty where it is unknown."""
         with self.reading() as scope:
             found = skill.find_skill(scope, stem)
             return {**skill_shape(scope, found)} if found is not None else {}
@@ -170,7 +170,7 @@ class RunningSidecar:
             raise AssertionError(f"{error}: {self.skill(stem)}") from None
 
     def answer(self, stem: str, option: str) -> dict[str, Any]:
-        """Answer the one open card about a skill, which is waited for; its subject."""
+        """Wait for the one open card about a skill, answer it and return its subject."""
 
         def open_ones() -> list[cards.Card]:
             with self.reading() as scope:
@@ -188,14 +188,14 @@ class RunningSidecar:
         self.client.send(event, data)
 
     def runs(self, function: str) -> list[dict[str, Any]]:
-        """The runs of a function with their outputs, oldest first."""
+        """Return the runs of a function with their outputs, oldest first."""
         # Others may have had a skill of that name on a server that is not ours.
         since = None if self.engine.is_ours else self.made_at.isoformat()
         found = self.history.list(function=function, since=since)["items"]
         return [self.history.get(run["id"]) for run in reversed(found)]
 
     def outputs(self, function: str, count: int, seconds: float = 40) -> list[Any]:
-        """Wait for so many runs to complete, and no failed one among them."""
+        """Wait until so many runs have completed; none may have failed."""
 
         def look() -> list[Any]:
             runs = self.runs(function)
@@ -206,7 +206,7 @@ class RunningSidecar:
         return until(f"{count} runs of {function}", look, seconds, 0.2)
 
     def children(self) -> list[int]:
-        """The processes that this sidecar started for skills, the spare one included; not what those started."""
+        """Return the processes that this sidecar started for skills, the spare one included, without their children."""
         assert self.process is not None
         listing = subprocess.run(
             ["ps", "-eww", "-o", "pid,ppid,args"], capture_output=True, text=True, check=True

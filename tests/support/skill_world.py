@@ -35,7 +35,7 @@ RUN = "01RUN"
 
 @dataclass
 class SkillWorld:
-    """`speak_as` opens a socket for a skill and lets the kit speak through it."""
+    """The broker and its database; `speak_as` opens a socket for a skill and connects the kit to it."""
 
     store: Store
     home: Path
@@ -54,7 +54,7 @@ class SkillWorld:
         granted: Sequence[str] | None = None,
         mode: IdentityMode = "live",
     ) -> SkillIdentity:
-        """A skill that was granted all it declares, unless `granted` says what."""
+        """Open the socket of a skill that was granted all that it declares, or only `granted`."""
         manifest = SkillManifest(title="T", purpose="p", permissions=Permissions.model_validate(permissions))
         given = grants.wanted_permissions(manifest) if granted is None else granted
         return SkillIdentity(stem, f"sv_{stem}", "0" * 64, manifest, frozenset(given), mode)
@@ -83,7 +83,7 @@ class SkillWorld:
         return address
 
     def grant(self, stem: str, permissions: Iterable[str]) -> None:
-        """As a person's answer to a card does."""
+        """Grant as a person's answer to a card does."""
         with self.store.database.transaction(self.store.workspace_id) as scope:
             for permission in permissions:
                 told = {"card_id": "card", "granted_by": self.store.person_id, "at": scope.now}
@@ -115,7 +115,7 @@ class SkillWorld:
 def skill_world(
     store: Store, home: Path, *, engine_url: str = "http://127.0.0.1:9", own: Sequence[OwnAddress] = ()
 ) -> Iterator[SkillWorld]:
-    """Prices are a dollar for a million tokens asked and two for a million said."""
+    """A broker whose model costs one dollar for a million input tokens and two for a million output tokens."""
     home.mkdir(parents=True, exist_ok=True)
     model = ScriptedModel()
     broker = make_broker(
@@ -137,16 +137,16 @@ def skill_world(
 
 
 def search_of(store: Store) -> SearchDependencies:
-    """Words and spelling only, over the rows: quick, and the same everywhere."""
+    """Search by words and spelling only: it is quick, and the same on every machine."""
     return SearchDependencies(store.database, HashedPieces(), NoIndex())
 
 
 def speak_for(address: Path, run_id: str) -> None:
-    """The kit speaks through this socket on behalf of this run from now on."""
+    """Connect the kit to this socket, on behalf of this run."""
     door.open_at(str(address))
     door.run_id = run_id
 
 
 def raw(address: Path) -> httpx.Client:
-    """What a skill could do without the kit: any request to its socket."""
+    """Send any request to the socket, as a skill could without the kit."""
     return httpx.Client(transport=httpx.HTTPTransport(uds=str(address)), base_url="http://broker", timeout=30)

@@ -16,7 +16,7 @@ MOST_SECONDS = 240.0
 
 
 class SkilledProduct:
-    """Speaks to the product as its person, and to its engine as whoever has the keys."""
+    """Requests to the product as its person, and to its engine with the engine's keys."""
 
     def __init__(self, product: Product) -> None:
         self.product = product
@@ -33,7 +33,7 @@ class SkilledProduct:
         )
 
     def copy(self, shipped: str, stem: str, replaced: Mapping[str, str]) -> None:
-        """Save a shipped skill under another name, with other words in the place of some."""
+        """Save a shipped skill under another name, with some texts replaced."""
         text = (SHIPPED_FOLDER / f"{shipped}.py").read_text()
         for old, new in replaced.items():
             assert old in text, f"{old} does not stand in {shipped}"
@@ -79,12 +79,12 @@ class SkilledProduct:
         return self.product.until(f"version {version} of {stem}", serves, seconds)
 
     def start(self, stem: str, function: str) -> str:
-        """Start one run at once, whatever its trigger; its id."""
+        """Start one run now, whatever its trigger, and return its id."""
         path = f"/v2/apps/skill-{stem}/functions/{function}/invoke"
         return str(self.engine.post(path, {"data": {}})["data"]["runId"])
 
     def run(self, run_id: str, seconds: float = 90) -> dict[str, Any]:
-        """The run once it has ended, with its output where it completed."""
+        """Wait until a run has ended and return it, with its output if it completed."""
 
         def ended() -> dict[str, Any]:
             answer = self.product.client.get(f"/api/v1/runs/{run_id}")
@@ -102,6 +102,6 @@ class SkilledProduct:
             raise AssertionError(f"{error}\n{self.product.get(f'/api/v1/runs/{run_id}')}") from None
 
     def runs(self, function: str) -> list[dict[str, Any]]:
-        """Its runs with their details, oldest first; `function` is `<app>/<fn_id>`."""
+        """Return the runs of a function with their details, oldest first; `function` is `<app>/<fn_id>`."""
         listed = self.product.items("/api/v1/runs", function=function)
         return [self.product.get(f"/api/v1/runs/{run['id']}") for run in reversed(listed)]

@@ -1,4 +1,4 @@
-"""The main story's parts, told to a running product and looked at through its API and its studio's bill."""
+"""Parts of the main story, played with a running product and read through its API and its studio's bill."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WARMER = "Could the set be a touch warmer?"
 
 @dataclass(frozen=True)
 class Posters:
-    """The task and its pictures, oldest first."""
+    """Return the task and its pictures, oldest first."""
 
     message_id: str
     task_id: str
@@ -27,7 +27,7 @@ class Posters:
 
 
 def task_of(product: Product, message_id: str, seconds: float = 60) -> str:
-    """The task that a message was routed to."""
+    """Return the task that a message was routed to."""
 
     def routed() -> Any:
         return (product.get(f"/api/v1/messages/{message_id}").get("route") or {}).get("task_id")
@@ -36,7 +36,7 @@ def task_of(product: Product, message_id: str, seconds: float = 60) -> str:
 
 
 def ended(product: Product, task_id: str, *statuses: str, seconds: float = 120) -> dict[str, Any]:
-    """The task once it stands at one of these, `done` by default."""
+    """Wait until the task has one of these statuses, by default `done`, and return it."""
 
     def stands() -> Any:
         task = product.get(f"/api/v1/tasks/{task_id}")
@@ -62,25 +62,25 @@ def picture(product: Product, object_id: str, version: int | None = None) -> Ima
 
 
 def bill(product: Product) -> list[dict[str, Any]]:
-    """What the studio billed."""
+    """Return the lines of the studio's bill."""
     rows: list[dict[str, Any]] = httpx.get(f"http://127.0.0.1:{product.row('studio').port}/bill").json()["items"]
     return rows
 
 
 def model_requests(product: Product) -> list[dict[str, Any]]:
-    """Every request the stand-in model has had, oldest first."""
+    """Return every request that the stand-in model got, oldest first."""
     rows: list[dict[str, Any]] = httpx.get(f"http://127.0.0.1:{product.row('model').port}/log").json()["items"]
     return rows
 
 
 def routing_verdicts(product: Product) -> int:
-    """How often the model was asked where a message belongs; what the memory asks it does not count."""
+    """Count the requests to the model for where a message belongs, without those of the memory."""
     asked = [row["request"].get("response_format", {}) for row in model_requests(product)]
     return sum(one.get("json_schema", {}).get("name") in ("route", "duplicate_check") for one in asked)
 
 
 def decisions(product: Product) -> int:
-    """How often the model was asked what to do next."""
+    """Count the requests to the model for its next decision."""
     return sum(bool(row["request"].get("tools")) for row in model_requests(product))
 
 
@@ -93,7 +93,7 @@ def order_posters(product: Product, seconds: float = 150) -> Posters:
 
 
 def steps_of(product: Product, task_id: str) -> list[dict[str, Any]]:
-    """Every step of every turn of a task, with its turn's id."""
+    """Return every step of every turn of a task, with the turn's id."""
     task = product.get(f"/api/v1/tasks/{task_id}")
     steps = []
     for turn in task["turns"]:

@@ -1,4 +1,4 @@
-"""A supervisor of tickers as a process of its own: `python supervised.py program|fork HOME NAME:PORT[:MODE]…`.
+"""A supervisor of tickers as a process of its own: `python supervisor_process.py program|fork HOME NAME:PORT[:MODE]…`.
 
 Prints what the supervisor says, and `READY` once all are ready. The mode `late` is the supervisor's, others a ticker's.
 """

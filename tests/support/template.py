@@ -29,7 +29,7 @@ _MOST_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class EndedProcess:
-    """A command that ran to its end."""
+    """A command that has ended."""
 
     status: int
     out: str
@@ -37,7 +37,7 @@ class EndedProcess:
 
 
 class ForkedProcess:
-    """A fork, with what the tests need of `subprocess.Popen`."""
+    """A fork, with the part of `subprocess.Popen` that the tests need."""
 
     def __init__(self, template: ProcessTemplate, pid: int) -> None:
         self._template = template
@@ -50,7 +50,7 @@ class ForkedProcess:
         return self.returncode
 
     def wait(self, timeout: float = 60) -> int:
-        """Its exit status. Raises `subprocess.TimeoutExpired`."""
+        """Wait for it and return its exit status. Raises `subprocess.TimeoutExpired`."""
         deadline = time.monotonic() + timeout
         while (code := self.poll()) is None:
             if time.monotonic() > deadline:
@@ -92,7 +92,7 @@ class ProcessTemplate:
     def start(
         self, arguments: Sequence[str], env: Mapping[str, str], output: int = 2, errors: Path | None = None
     ) -> ForkedProcess:
-        """Run its `main` with these arguments in a session of its own; what it says goes to the file `output`.
+        """Run `main` with these arguments in a session of its own; its output goes to the file `output`.
 
         With `errors`, only what is no error goes there.
         """
@@ -100,7 +100,7 @@ class ProcessTemplate:
         return ForkedProcess(self, self.ask({"start": told}, output))
 
     def run(self, arguments: Sequence[str], env: Mapping[str, str], timeout: float = 120) -> EndedProcess:
-        """Run its `main` to its end. Raises `subprocess.TimeoutExpired`."""
+        """Run `main` and wait for its end. Raises `subprocess.TimeoutExpired`."""
         with tempfile.TemporaryDirectory() as folder:
             out, err = Path(folder) / "out", Path(folder) / "err"
             with out.open("wb") as output:
@@ -119,18 +119,18 @@ class ProcessTemplate:
         return json.loads(answer)
 
     def close(self) -> None:
-        """The template ends, and with it every copy that still runs."""
+        """End the template, and with it every copy that still runs."""
         self._socket.close()
         self._process.wait(10)
 
 
 @cache
 def template_of(*modules: str) -> ProcessTemplate:
-    """One for all tests of this process."""
+    """Return the template that all tests of this process share."""
     return ProcessTemplate(modules)
 
 
 def loaded_product() -> ProcessTemplate:
-    """Its copies are `loopwright`, with what its processes load; the libraries of the studio start threads."""
+    """Return the template whose copies are `loopwright`, without the studio's libraries, which start threads."""
     processes = (module_of(name) for name in ("engine", "model", "sidecar", "web", "worker"))
     return template_of("tests.support.preloaded_product", *processes, "openai", "psycopg2")

@@ -1,4 +1,4 @@
-"""The program of a template: told over a socket, it forks copies of itself and says how they ended."""
+"""The program of a template: on requests over a socket it forks copies of itself and reports how they ended."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def _serve(tests: socket.socket, module: str) -> None:
-    """Until the tests have ended, however they did; what still runs then is nobody's."""
+    """Serve until the tests have ended in whatever way, and end what still runs."""
     copies: dict[int, ProcessFork] = {}
     while True:
         told, files, _, _ = socket.recv_fds(tests, _MOST_BYTES, 1)

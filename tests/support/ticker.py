@@ -37,7 +37,7 @@ class Server(ThreadingHTTPServer):
 
 
 def serve(port: int, mode: str = "") -> None:
-    """Serve until killed. Mode `die`: end at once; `deaf`: be deaf to SIGTERM."""
+    """Serve until killed. Mode `die`: end at once; `deaf`: ignore SIGTERM."""
     match mode:
         case "die":
             print("no such table: turnips", flush=True)

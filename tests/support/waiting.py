@@ -15,10 +15,11 @@ MOST_BETWEEN = 0.25
 def until(
     what: str, look: Callable[[], T], seconds: float = 30, every: float = 0.05, most_between: float = MOST_BETWEEN
 ) -> T:
-    """What `look` returns once that is true; an AssertionError that names `what` after so many seconds.
+    """Wait until `look` returns something true, and return that.
 
-    It looks first after `every` seconds, and more rarely the longer it waits: to look costs what is looked at a part of
-    the processor. What must be seen at once is looked for with `most_between` as short as `every`.
+    Raises an AssertionError that names `what` after `seconds`. It looks first after `every` seconds and then less and
+    less often, because looking slows down the processes that it waits for. Where a change must be seen quickly, pass
+    `most_between` as short as `every`.
     """
     began = time.monotonic()
     while not (seen := look()):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def serving(app: WSGIApplication, port: int = 0) -> Iterator[str]:
-    """Serve `app` on loopback; gives its address."""
+    """Serve `app` on loopback and yield its address."""
     server = make_server("127.0.0.1", port, app, threaded=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
