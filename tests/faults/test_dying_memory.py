@@ -119,7 +119,9 @@ def _asks(stage: Stage, world: MemoryWorld, call: tuple[str, str]) -> tuple[str,
     task = new_task(store)
     post_words(store, task.id, "go")
     turn_id = newest_turn(store, task.id).id
-    dependencies = runtime_dependencies(store, ScriptedModel(says("", call)), *memory_tools(world.parts.search, 2.0))
+    dependencies = runtime_dependencies(
+        store, ScriptedModel(says("", call)), *memory_tools(world.dependencies.search, 2.0)
+    )
     entry.open_turn(dependencies, ws, turn_id, "run-1")
     steps.decide_step(dependencies, ws, turn_id, "run-1", 1)
     return turn_id, lambda: tool_call.run_call(dependencies, ws, turn_id, "run-1", 1, 0)

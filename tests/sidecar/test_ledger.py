@@ -76,7 +76,7 @@ def reviewed(skills: RunningSidecar) -> dict[str, Any]:
     dependencies = ReviewDependencies(skills.database, ScriptedModel(), RunHistory.of(skills.client))
     with skills.writing() as scope:
         review = reviews.request_review(scope, "nap", scope.ids.new("cause"), ring=False)
-    assert steps.gather_facts(parts, HOME_WORKSPACE, review.id) == "gathered"
+    assert steps.gather_facts(dependencies, HOME_WORKSPACE, review.id) == "gathered"
     with skills.writing() as scope:
         reviews.move_review(scope, review.id, "done", was="gathered")
         found = dict(reviews.get_review(scope, review.id).facts["facts"])

@@ -32,7 +32,7 @@ def test_made_is_only_what_the_task_made_since_the_message_with_its_version(site
     assert not progress.ended
 
     # When the task makes a new version of one, and a person one of the other
-    warmer = site.parts.assets.put(poster("WARMER"))
+    warmer = site.dependencies.assets.put(poster("WARMER"))
     for work_id, maker in zip(rows.pictures, (f"task:{rows.task_id}", f"person:{site.person_id}"), strict=True):
         _on_top(site, work_id, warmer, maker)
 
@@ -115,7 +115,7 @@ def test_what_ends_while_it_is_looked_at_is_told_whole_at_the_next_look(site: Si
     message_id = _told(site, rows.task_id)
 
     def comes() -> None:
-        _on_top(site, rows.pictures[0], site.parts.assets.put(poster("WARMER")), f"task:{rows.task_id}")
+        _on_top(site, rows.pictures[0], site.dependencies.assets.put(poster("WARMER")), f"task:{rows.task_id}")
         with site.writing() as scope:
             cards.open_card(
                 scope,

@@ -163,7 +163,7 @@ def test_a_program_cannot_repeat_the_answer_of_a_person(at: Site, program: httpx
 def test_a_programs_message_that_names_a_card_does_not_answer_it(at: Site, program: httpx.Client, kind: str) -> None:
     card_id, _ = ask(at, kind, ASKS[kind])
     response = program.post("/api/v1/messages", json={"text": str(ASKS[kind][0]["label"]), "card_id": card_id})
-    with at.parts.database.reading(at.workspace_id) as scope:
+    with at.dependencies.database.reading(at.workspace_id) as scope:
         assert clarification.find_question(scope, messages.get_message(scope, response.json()["message_id"])) is None
     assert state_of(at, card_id) == "open"
 
