@@ -295,7 +295,7 @@ def _our_names() -> Set[str]:
 
 
 def _owners(names: Set[str]) -> Mapping[str, Plugin]:
-    """The plug-ins whose settings these are, by the name without its prefix; names of nobody are left out."""
+    """The plug-ins whose settings these are, by the name without its prefix; other names are left out."""
     if not names:
         return {}
     plugins = [one for one in find_plugins() if is_told_apart(one, _our_names())]
@@ -305,7 +305,7 @@ def _owners(names: Set[str]) -> Mapping[str, Plugin]:
 def _plugin_settings(owners: Mapping[str, Plugin]) -> Mapping[str, Mapping[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for name, plugin in owners.items():
-        # An empty one is as good as none, as with our own.
+        # An empty value counts as not set, as with our own settings.
         if value := os.environ[PREFIX + name]:
             found.setdefault(plugin.name, {})[name.removeprefix(plugin.prefix).lower()] = value
     return found
