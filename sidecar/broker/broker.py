@@ -203,8 +203,10 @@ class Broker:
         with self._database.reading(self._workspace_id) as scope:
             run = runs.find_run(scope, asker.run_id) if asker.run_id else None
             granted = grants.granted_permissions(scope, asker.stem) & asker.identity.granted
+        if not asker.run_id:
+            raise RequestDenied("run", "the request names no run")
         if run is None or run.skill_id != asker.stem:
-            raise RequestDenied("run", f"{asker.run_id[:64] or 'no run'} is not a run of this skill")
+            raise RequestDenied("run", f"{asker.run_id[:64]} is not a run of this skill")
         if run.version_id != asker.identity.version_id:
             raise RequestDenied("run", f"{run.run_id} is a run of another version of this skill")
         if run.status != "running":

@@ -90,7 +90,7 @@ def test_a_child_speaks_as_itself_whatever_it_says_and_reaches_no_other_socket(
     own_sockets, reached = attempt(SEARCH)
 
     assert [one["run_id"] for one in own["items"]] == [one["run_id"] for one in forged["items"]] == ["run-1"]
-    assert "no run of this skill" in as_other["error"]
+    assert "not a run of this skill" in as_other["error"]
     assert all(isinstance(one, str) for one in elsewhere), elsewhere
     assert (own_sockets, reached) == (1, [])
     assert [one.what for one in world.refused("subject")] == ["run"]

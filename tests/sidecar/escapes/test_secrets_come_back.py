@@ -86,7 +86,7 @@ def test_packed_in_a_way_that_cannot_be_looked_into(world: SkillWorld, packing: 
 
     with http_server(respond) as good:
         speak(world, good)
-        with pytest.raises(Unavailable, match="packed"):
+        with pytest.raises(Unavailable, match="compressed"):
             http.get(good.url, headers={"x-token": secrets["PLAIN"]})
 
 
