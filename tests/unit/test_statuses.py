@@ -94,8 +94,18 @@ def _compared_with_strings(tree: ast.Module) -> Iterator[ast.expr]:
                 with_what = args
             case _:
                 continue
-        if any(isinstance(part, ast.Constant) for other in with_what for part in ast.walk(other)):
+        if any(map(_holds_string, with_what)):
             yield node
+
+
+def _holds_string(node: ast.expr) -> bool:
+    """Whether a string is in an expression; the name of a parameter that is bound later is none of its values."""
+    match node:
+        case ast.Constant(value=str()):
+            return True
+        case ast.Call(func=ast.Attribute(attr="bindparam")):
+            return False
+    return any(_holds_string(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr))
 
 
 def _is_column(node: ast.expr, ours: dict[str, str]) -> bool:
