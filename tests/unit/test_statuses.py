@@ -88,7 +88,9 @@ def _compared_with_strings(tree: ast.Module) -> Iterator[ast.expr]:
         match node:
             case ast.Compare(left=left, comparators=others) if _is_column(left, ours):
                 with_what: list[ast.expr] = others
-            case ast.Call(func=ast.Attribute(value=left), args=args) if _is_column(left, ours):
+            case ast.Call(func=ast.Attribute(value=left, attr=method), args=args) if method != "label" and _is_column(
+                left, ours
+            ):
                 with_what = args
             case ast.Call(args=[left, *args]) if _is_column(left, ours):
                 with_what = args
