@@ -1,4 +1,4 @@
-"""Prisons for hostile skills: the real nursery and real processes, without the checks that would refuse such files."""
+"""Prisons for hostile skills: the real spawner and real processes, without the checks that would refuse such files."""
 
 from __future__ import annotations
 
