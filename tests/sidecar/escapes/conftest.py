@@ -27,7 +27,6 @@ def planted() -> Iterator[None]:
     """Something in the sidecar's own environment that no skill may see."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", PLANTED)
-        patch.setenv("LOOPWRIGHT_HOUSE_STYLE_API_KEY", PLANTED)
         yield
 
 

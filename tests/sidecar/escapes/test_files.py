@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from sidecar.jail.exposed_files import library_folders, system_paths
-from tests.sidecar.escapes.conftest import PLANTED
-from tests.support.jail_children import JailChildren
+from sidecar.jail.isolation import Isolation
+from tests.sidecar.escapes.conftest import LIMITS, PLANTED
+from tests.support.jail_children import JailChildren, jailed
 
 pytestmark = pytest.mark.long
 
@@ -112,10 +113,7 @@ return done
     assert [one for one in walled.output(body) if one not in {"setuid", "setgid"}] == []
 
 
-def test_environment_and_arguments_tell_no_secret(
-    walled: JailChildren,
-) -> None:
-    body = """
+ENVIRONMENT = """
 import glob, os
 texts = [repr(dict(os.environ))]
 for path in glob.glob("/proc/[0-9]*/environ") + glob.glob("/proc/[0-9]*/cmdline"):
@@ -125,6 +123,22 @@ for path in glob.glob("/proc/[0-9]*/environ") + glob.glob("/proc/[0-9]*/cmdline"
         pass
 return " ".join(texts)
 """
-    seen = walled.output(body)
+
+
+def test_environment_and_arguments_tell_no_secret(walled: JailChildren) -> None:
+    assert_tells_nothing(walled.output(ENVIRONMENT))
+
+
+def test_the_environment_tells_no_key_of_a_plug_in(
+    isolation: Isolation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Set for this child alone: a sidecar without the plug-in would refuse to start with its setting."""
+    monkeypatch.setenv("LOOPWRIGHT_HOUSE_STYLE_API_KEY", PLANTED)
+
+    with jailed(tmp_path / "prison", isolation, LIMITS) as own:
+        assert_tells_nothing(own.output(ENVIRONMENT))
+
+
+def assert_tells_nothing(seen: str) -> None:
     assert "HOME" in seen
     assert not [name for name in ("INNGEST_", "LOOPWRIGHT_", "OPENAI_", PLANTED) if name in seen]
