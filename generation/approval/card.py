@@ -99,9 +99,9 @@ def open_money_card(
     return open_card(
         scope,
         kind=kind,
-        title=f"Approve {heading}?" if kind is CardKind.QUOTE else f"Not enough credit: {heading}",
-        body=why if kind is CardKind.QUOTE else f"{why}. {RAISE_HINT}",
-        options=cards.QUOTE_OPTIONS if kind is CardKind.QUOTE else cards.LIMIT_OPTIONS,
+        title=f"Approve {heading}?" if kind == CardKind.QUOTE else f"Not enough credit: {heading}",
+        body=why if kind == CardKind.QUOTE else f"{why}. {RAISE_HINT}",
+        options=cards.QUOTE_OPTIONS if kind == CardKind.QUOTE else cards.LIMIT_OPTIONS,
         cause=cause,
         task_id=task_id,
         turn_id=turn_id,
@@ -178,7 +178,7 @@ def _drafts_above_limit(
         match guard.judge_call(facts):
             case CallAllowed():
                 facts = facts.after(other.quote)
-            case NeedsQuote(limit=limit) if (limit == "balance") == (kind is CardKind.LIMIT):
+            case NeedsQuote(limit=limit) if (limit == "balance") == (kind == CardKind.LIMIT):
                 above.append(other)
             case _:
                 continue

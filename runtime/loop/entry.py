@@ -116,7 +116,7 @@ def _restore_task(scope: Scope, fence: TurnFence, task_id: str) -> bool:
     open_cards = cards.list_all_open_cards(scope, task_id)
     wait = waits.find_wait(scope, task_id)
     blocked = next((card for card in open_cards if card.kind == CardKind.BLOCKED), None)
-    if wait is not None and wait.kind is WaitKind.CARD and not {card.id for card in open_cards} & set(wait.refs):
+    if wait is not None and wait.kind == WaitKind.CARD and not {card.id for card in open_cards} & set(wait.refs):
         return False
     fence.close(scope, TurnStatus.STOPPED, _NOTHING_NEW)
     if blocked is not None:

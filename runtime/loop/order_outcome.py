@@ -32,7 +32,7 @@ def record_order_outcome(
         return
     inbox.store_input(scope, task_id, InputKind.OUTCOME, order_id)
     wait = waits.find_wait(scope, task_id)
-    if wait is not None and wait.kind is WaitKind.GENERATION and set(wait.refs) & (set(open_orders) - {order_id}):
+    if wait is not None and wait.kind == WaitKind.GENERATION and set(wait.refs) & (set(open_orders) - {order_id}):
         return
     waits.end_wait(scope, task_id)
     wake_task(scope, task_id, f"outcome:{order_id}")

@@ -77,7 +77,7 @@ def read_plan_number(scope: Scope, task_id: str) -> int:
 def write_checklist(scope: Scope, task_id: str, new: Sequence[NewChecklistStep]) -> list[ChecklistStep]:
     """Write the plan, or put a new one in its place; what is done with evidence stays as it is, at the front."""
     before = list_checklist(scope, task_id)
-    kept = [step for step in before if step.status is ChecklistStatus.DONE]
+    kept = [step for step in before if step.status == ChecklistStatus.DONE]
     if not new or len(new) + len(kept) > MOST_CHECKLIST_STEPS:
         raise InvalidError(
             f"a checklist has 1 to {MOST_CHECKLIST_STEPS} steps; this one would have {len(new) + len(kept)}"
@@ -119,7 +119,7 @@ def mark_checklist_step(
         raise InvalidError(f"the checklist has no step {n}")
     proof = [dict(item) for item in known.evidence]
     proof += [dict(item) for item in evidence if dict(item) not in proof]
-    if status is ChecklistStatus.DONE and not proof:
+    if status == ChecklistStatus.DONE and not proof:
         raise InvalidError(f"step {n} needs evidence to be done: name an object, order, message or card that shows it")
     scope.change(
         scope.update(checklist_steps)

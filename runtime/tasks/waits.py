@@ -70,7 +70,7 @@ def begin_wait(scope: Scope, task_id: str, turn_id: str, kind: WaitKind, refs: S
         refs=list(refs),
         who=_WHO[kind],
         then=_THEN[kind],
-        deadline=_first_to_expire(scope, refs) if kind is WaitKind.CARD else None,
+        deadline=_first_to_expire(scope, refs) if kind == WaitKind.CARD else None,
         created_at=scope.now,
     )
     scope.changed("task", task_id)

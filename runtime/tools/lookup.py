@@ -144,7 +144,7 @@ class CheckCall:
             known = _own_call(scope, call, arguments.call_id)
             stands = [dict(one) for source in self._sources for one in source(scope, known.id)]
         told = {"call_id": known.id, "tool": known.tool, "status": known.status, "result": known.result}
-        if known.status is CallStatus.OUTCOME_UNKNOWN:
+        if known.status == CallStatus.OUTCOME_UNKNOWN:
             told["outcome"] = "done_with_effects" if stands else "nothing_found"
         return ToolResult({**told, "effects": stands})
 

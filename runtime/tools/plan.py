@@ -144,12 +144,12 @@ class UpdateChecklist:
                 )
             steps = checklist.list_checklist(scope, task_id)
         # Done again on the evidence of before is no news, so that a step cannot be turned to and fro for ever.
-        newly = [s.n for s in steps if s.status is ChecklistStatus.DONE and _is_news(before[s.n], s)]
+        newly = [s.n for s in steps if s.status == ChecklistStatus.DONE and _is_news(before[s.n], s)]
         return ToolResult({"steps": [{"n": s.n, "status": s.status} for s in steps], "newly_done": newly})
 
 
 def _is_news(before: ChecklistStep, now: ChecklistStep) -> bool:
-    return before.status is not ChecklistStatus.DONE and before.evidence != now.evidence
+    return before.status != ChecklistStatus.DONE and before.evidence != now.evidence
 
 
 def _has_message(scope: Scope, thing_id: str) -> bool:

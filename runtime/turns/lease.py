@@ -129,7 +129,7 @@ def _enter_queued(scope: Scope, turn: Turn, run_id: str) -> bool:
     if status in ENDED_TASK_STATUSES:
         scope.change(mine.values(status=TurnStatus.STOPPED, reason=f"the task is {status}", ended_at=scope.now))
         return False
-    if status is TaskStatus.PAUSED:
+    if status == TaskStatus.PAUSED:
         scope.change(mine.values(status=TurnStatus.QUEUED, run_id=None, started_at=None))
         return False
     return True

@@ -214,7 +214,7 @@ def _complete(facts: TurnFacts) -> bool:
 
 def _checkpoint(facts: TurnFacts) -> int | None:
     for step in facts.checklist:
-        if step.status is ChecklistStatus.DONE and not step.approved and _asks(facts.autonomy, step):
+        if step.status == ChecklistStatus.DONE and not step.approved and _asks(facts.autonomy, step):
             return step.n
     return None
 

@@ -246,7 +246,7 @@ def _unanswerable(scope: Scope, version: CheckedVersion) -> bool:
     return (
         version.stage == "waiting"
         and card_id is not None
-        and cards.get_card(scope, str(card_id)).state is not CardState.OPEN
+        and cards.get_card(scope, str(card_id)).state != CardState.OPEN
     )
 
 

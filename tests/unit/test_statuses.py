@@ -58,6 +58,11 @@ def test_no_status_is_written_as_a_bare_string() -> None:
     assert [found for room in ("router", "runtime") for found in _bare_values(room)] == []
 
 
+def test_no_member_is_compared_by_identity() -> None:
+    """A row that was read without its dataclass holds a plain string, which equals a member and is none."""
+    assert [found for room in ROOMS for found in _identity_comparisons(room)] == []
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -124,3 +129,14 @@ def _bare_values(room: str) -> Iterator[str]:
             match node:
                 case ast.keyword(arg="status" | "state", value=ast.Constant(value=value)) if value in VALUES:
                     yield f"{path.relative_to(ROOT)}:{node.lineno} {value}"
+
+
+def _identity_comparisons(room: str) -> Iterator[str]:
+    names = {kind.__name__ for kind in ENUMS}
+    for path in sorted((ROOT / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Compare(
+                    ops=[ast.Is() | ast.IsNot()], comparators=[ast.Attribute(value=ast.Name(id=name))]
+                ) if name in names:
+                    yield f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}"

@@ -19,8 +19,8 @@ from generation.tables import orders
 from runtime.cards import cards
 from runtime.inbox import inbox
 from runtime.statuses import WaitKind
-from runtime.tables import budgets, waits
-from runtime.tasks import checklist, tasks
+from runtime.tables import budgets
+from runtime.tasks import checklist, tasks, waits
 from runtime.tasks.checklist import ChecklistStep
 from runtime.tasks.tasks import Plan, Task
 from runtime.turns import rows
@@ -160,16 +160,16 @@ def objects_of_task(scope: Scope, task_id: str) -> list[objects.Object]:
 
 
 def _waiting_on(scope: Scope, task_id: str) -> Waiting | None:
-    row = scope.first(scope.select(waits).where(waits.c.task_id == task_id, waits.c.ended_at.is_(None)))
-    if row is None:
+    wait = waits.find_wait(scope, task_id)
+    if wait is None:
         return None
     return {
-        "type": row.kind,
-        "since": moment(row.created_at),
-        "deadline": moment(_last_deadline(scope, row.refs) if row.kind is WaitKind.GENERATION else row.deadline),
-        "who": row.who,
-        "then": row.then,
-        "refs": list(row.refs),
+        "type": wait.kind,
+        "since": moment(wait.created_at),
+        "deadline": moment(_last_deadline(scope, wait.refs) if wait.kind == WaitKind.GENERATION else wait.deadline),
+        "who": wait.who,
+        "then": wait.then,
+        "refs": list(wait.refs),
     }
 
 

@@ -115,7 +115,7 @@ def _task_in_thread(scope: Scope, task: Task, said: Message | None) -> TaskInThr
     steps = checklist.list_checklist(scope, task.id)
     return {
         **task_head(scope, task),
-        "progress": {"done": sum(step.status is ChecklistStatus.DONE for step in steps), "total": len(steps)},
+        "progress": {"done": sum(step.status == ChecklistStatus.DONE for step in steps), "total": len(steps)},
         "objects": [object_shape(work) for work in objects_of_task(scope, task.id)][-12:],
         "open_cards": [card_shape(card) for card in cards.list_open_cards(scope, task.id)],
         "generations": generations_of_task(scope, task.id, unfinished=True),
