@@ -111,7 +111,7 @@ class AppDependencies:
             lease=lease,
             patience=lease,
             pause=timedelta(seconds=self.settings.watch_seconds),
-            when_read=readings.note_read,
+            on_messages_read=readings.note_read,
         )
 
     @cached_property

@@ -15,22 +15,23 @@ from runtime.turns.history_cache import HistoryCache
 from runtime.turns.rows import Turn
 
 ReadHook = Callable[[Scope, Turn, Sequence[str]], None]
-"""Told at the end of a turn, in its closing transaction, which messages it has read."""
+"""Called when a turn ends, in its closing transaction, with the ids of the messages that it has read."""
 InputSource = Callable[[Scope, str], Mapping[str, Any]]
 """Renders one input of a kind from its id, as JSON for the model."""
 
 
 def ignore_read_messages(scope: Scope, turn: Turn, message_ids: Sequence[str]) -> None:
-    """For a runtime beside which nothing listens."""
+    """Do nothing: the hook of a runtime without a memory."""
 
 
 @dataclass(frozen=True)
 class RuntimeDependencies:
-    """`worker_tools` serve tasks and `main_tools` Main; `inputs` renders inputs by kind (`outcome`, `object`).
+    """What the runtime needs from outside.
 
-    `lease` is how long a step holds its turn without a sign of life, `patience` how long a turn may stand untouched
-    before its run counts as lost, `pause` the time between two passes of the watch. `most_idle_rounds` turns in a row
-    without a result, or `most_turns_alone` without anything to read, stop a task on a card.
+    `worker_tools` serve tasks and `main_tools` Main; `inputs` renders the inputs of a kind that rooms above the runtime
+    own (`outcome`, `object`). `lease` is how long a step holds its turn without renewing, `patience` how long a turn
+    may stay untouched before its run counts as lost, `pause` the time between two passes of the watch. A task is
+    blocked, with a card, after `most_idle_rounds` turns in a row without a result or `most_turns_alone` without input.
     """
 
     database: Database
@@ -45,8 +46,9 @@ class RuntimeDependencies:
     pause: timedelta
     most_idle_rounds: int = 3
     most_turns_alone: int = 20
-    when_read: ReadHook = ignore_read_messages
-    memory: HistoryCache = field(default_factory=HistoryCache, compare=False)
+    on_messages_read: ReadHook = ignore_read_messages
+    history_cache: HistoryCache = field(default_factory=HistoryCache, compare=False)
 
     def tools_for(self, task_id: str | None) -> Mapping[str, Tool]:
+        """Return the tools of a task, by name; those of Main for None."""
         return {tool.name: tool for tool in (self.main_tools if task_id is None else self.worker_tools)}

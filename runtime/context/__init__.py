@@ -1,0 +1,1 @@
+"""Context: what one model request contains, from the system prompt to the inputs of the step."""

@@ -1,4 +1,4 @@
-"""Build the whole request for one decision: stable prefix, history, fresh state, and the inputs of this step."""
+"""Request for one decision: a stable prefix, the history, the current state, and the inputs of this step."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from runtime.turns import ledger_queries
 from runtime.turns.rows import Turn
 
 LONGEST_OF_THREAD = 4_000
-"""Characters of an earlier message that Main is shown again."""
+"""Characters that Main is shown of an earlier message."""
 
 
 @dataclass(frozen=True)
 class DecisionRequest:
-    """`layers` holds a digest of each layer as it was sent, so that a lost cache can be explained."""
+    """A request to the model; `layers` holds a digest of each layer, to explain why a prompt cache was missed."""
 
     messages: Sequence[ChatMessage]
     tools: Sequence[ToolSpec]
@@ -37,7 +37,7 @@ class DecisionRequest:
 def build_request(
     scope: Scope, turn: Turn, items: Sequence[InboxItem], dependencies: RuntimeDependencies, task: Task | None = None
 ) -> DecisionRequest:
-    """The request for the next step of a turn, which reads `items`; `task` is the turn's, where it has been read."""
+    """Build the request for the next step of a turn, which reads `items`; pass `task` if it has been read already."""
     if turn.task_id is None:
         return _request_for_main(scope, turn, dependencies)
     return _request_for_task(scope, turn, task or tasks.get_task(scope, turn.task_id), items, dependencies)
@@ -46,7 +46,7 @@ def build_request(
 def _request_for_task(
     scope: Scope, turn: Turn, task: Task, items: Sequence[InboxItem], dependencies: RuntimeDependencies
 ) -> DecisionRequest:
-    past = history.render_history(scope, turn, task.id, dependencies.inputs, dependencies.memory)
+    past = history.render_history(scope, turn, task.id, dependencies.inputs, dependencies.history_cache)
     tail = _frame_state(state.task_state(scope, task, dependencies.state_sources))
     if items:
         tail += "\n" + state.frame_inputs(state.render_inputs(scope, items, dependencies.inputs))
@@ -54,29 +54,29 @@ def _request_for_task(
 
 
 def _request_for_main(scope: Scope, turn: Turn, dependencies: RuntimeDependencies) -> DecisionRequest:
-    """Main sees the last words of its thread; the message it answers is the step's input."""
-    asked = messages.get_message(scope, turn.message_id or "")
+    """Build Main's request: the newest messages of its thread, with the message to answer as the step's input."""
+    question = messages.get_message(scope, turn.message_id or "")
     past: list[ChatMessage] = []
-    for message in messages.list_main_messages(scope, asked.person_id):
-        if (message.created_at, message.id) >= (asked.created_at, asked.id):
+    for message in messages.list_main_messages(scope, question.person_id):
+        if (message.created_at, message.id) >= (question.created_at, question.id):
             continue
         if message.author == "agent":
-            words = size.shorten_text(message.text, message.id, LONGEST_OF_THREAD)
-            past.append({"role": "assistant", "content": words})
+            text = size.shorten_text(message.text, message.id, LONGEST_OF_THREAD)
+            past.append({"role": "assistant", "content": text})
         else:
             past.append(
                 {"role": "user", "content": state.frame_inputs([state.render_message(message, LONGEST_OF_THREAD)])}
             )
-    taken = ledger_queries.list_steps(scope, [turn.id])
-    entry = state.frame_inputs([state.render_message(asked)])
-    if taken:
+    steps = ledger_queries.list_steps(scope, [turn.id])
+    entry = state.frame_inputs([state.render_message(question)])
+    if steps:
         past.append({"role": "user", "content": entry})
-        made = ledger_queries.list_calls(scope, [turn.id])
-        told = [history.render_step(step, [call for call in made if call.step == step.n]) for step in taken]
-        first = size.first_step_that_fits([len(state.dump_json(one)) for one in told], 0)
-        past += [message for one in told[first:] for message in one]
-    tail = _frame_state(state.main_state(scope, asked.language or "en", dependencies.state_sources))
-    if not taken:
+        calls = ledger_queries.list_calls(scope, [turn.id])
+        rendered = [history.render_step(step, [call for call in calls if call.step == step.n]) for step in steps]
+        first = size.first_step_that_fits([len(state.dump_json(one)) for one in rendered], 0)
+        past += [message for one in rendered[first:] for message in one]
+    tail = _frame_state(state.main_state(scope, question.language or "en", dependencies.state_sources))
+    if not steps:
         tail += "\n" + entry
     return _assemble(
         system_prompt.MAIN_PROMPT, past, _digest(state.dump_json(past)), tail, dependencies.tools_for(None)

@@ -1,4 +1,4 @@
-"""Limits on the size of a request: which of a task's steps its history shows, and how long texts are shortened.
+"""Limits on the size of a request: how many steps of a task its history shows, and how texts are shortened.
 
 The first step shown moves in whole blocks. Between two moves the history only grows at its end, so that a provider's
 prompt cache can hold it. A shortened text keeps its beginning and says how to read the rest.
@@ -14,16 +14,18 @@ MOST_SHOWN_STEPS = 60
 STEP_BLOCK = 20
 MOST_HISTORY_CHARACTERS = 200_000
 SMALL_STEP_BLOCK = 5
+_SHORTEST = 200
+_KEPT_OF_A_STRING = 300
 
 
 def first_shown_step(total: int) -> int:
-    """The number (from 0) of the first of `total` steps that is shown."""
+    """Return the number, from 0, of the first of `total` steps that is shown."""
     over = max(0, total - MOST_SHOWN_STEPS)
     return -(-over // STEP_BLOCK) * STEP_BLOCK
 
 
 def first_step_that_fits(sizes: Sequence[int], first: int) -> int:
-    """The first step shown when those from `first` on have these sizes; the last step is shown whatever its size."""
+    """Return the first step to show, where the steps from `first` on have these sizes; the last is always shown."""
     left = sum(sizes)
     start = first
     for n, size in enumerate(sizes[:-1], start=first):
@@ -34,30 +36,27 @@ def first_step_that_fits(sizes: Sequence[int], first: int) -> int:
     return start
 
 
-_SHORTEST = 200
-_KEPT_OF_A_STRING = 300
-
-
 def share_characters(whole: int, parts: int, most: int) -> int:
-    """How many characters each of `parts` may have when all of them share `whole` and none needs more than `most`."""
+    """Return how many characters each of `parts` may have: they share `whole`, and none needs more than `most`."""
     return max(_SHORTEST, min(most, whole // max(parts, 1)))
 
 
 def shorten_text(text: str, ref: str, most: int) -> str:
+    """Shorten a text to `most` characters; `ref` is the id by which the tool `read_back` finds the rest."""
     if len(text) <= most:
         return text
     return f"{text[:most]}\n[{len(text):,} characters in all; read on with read_back, ref {ref}]"
 
 
 def shorten_result(content: Mapping[str, Any], text: str, ref: str, most: int) -> Mapping[str, Any]:
-    """`text` is `content` as JSON."""
+    """Shorten a result whose JSON, given as `text`, has more than `most` characters."""
     if len(text) <= most:
         return content
     return {"shortened": True, "characters": len(text), "beginning": text[:most], "read_back": ref}
 
 
 def shorten_arguments(text: str, most: int) -> str:
-    """Arguments as a provider takes them back, always one JSON object: it refuses every later request otherwise."""
+    """Return arguments as one JSON object of at most `most` characters; providers refuse anything else in a history."""
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):

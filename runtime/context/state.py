@@ -1,4 +1,4 @@
-"""What a model request shows of its task: the state from the rows, and the inputs that have come since."""
+"""State and inputs in a model request: the state of the task as the rows have it now, and the new inputs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from runtime.statuses import InputKind
 from runtime.tasks import checklist, tasks, waits
 from runtime.tasks.tasks import Task
 
+LONGEST_SHOWN_GOAL = 4_000
+LONGEST_LISTED_GOAL = 300
 LONGEST_INPUT = 20_000
 MOST_INPUT = 60_000
 """Characters of all the texts that one step reads."""
 
 
 def dump_json(value: object) -> str:
-    """JSON with the same bytes for the same value; a `<` in a text is escaped, so that it opens or closes no frame."""
+    """Dump equal values as equal JSON; each `<` is escaped, so that a text cannot open or close a frame."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c")
     return text.encode("utf-8", "replace").decode()
 
@@ -35,17 +37,17 @@ def frame_inputs(entries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def render_message(message: Message, most: int = LONGEST_INPUT) -> Mapping[str, Any]:
-    said = {
+    rendered = {
         "kind": InputKind.MESSAGE,
         "id": message.id,
         "text": size.shorten_text(message.text, message.id, most),
         "attachments": list(message.attachments),
     }
-    return said if message.to_card_id is None else {**said, "card_id": message.to_card_id}
+    return rendered if message.to_card_id is None else {**rendered, "card_id": message.to_card_id}
 
 
 def render_answer(scope: Scope, card_id: str) -> Mapping[str, Any]:
-    """A card that nobody answered in time has the option `expired`."""
+    """Render the answer to a card; a card that was not answered in time has the option `expired`."""
     card = cards.get_card(scope, card_id)
     return {
         "kind": InputKind.ANSWER,
@@ -61,29 +63,29 @@ def render_inputs(
     scope: Scope,
     items: Sequence[InboxItem],
     sources: Mapping[str, InputSource],
-    said: Mapping[str, Message] | None = None,
+    messages_by_id: Mapping[str, Message] | None = None,
 ) -> list[Mapping[str, Any]]:
-    """The inputs of one step. `said` holds messages that the caller has read already."""
-    known = read_input_messages(scope, items) if said is None else said
+    """Render the inputs of one step; `messages_by_id` holds the messages among them, if the caller has read them."""
+    known = read_input_messages(scope, items) if messages_by_id is None else messages_by_id
     most = size.share_characters(MOST_INPUT, len(items), LONGEST_INPUT)
     return [_render_input(scope, item, sources, known, most) for item in items]
 
 
 def read_input_messages(scope: Scope, items: Sequence[InboxItem]) -> dict[str, Message]:
-    """The messages among some inputs, by their ids, in one query."""
+    """Read the messages among some inputs in one query; return them by id."""
     ids = [item.ref_id for item in items if item.kind == InputKind.MESSAGE]
     return {message.id: message for message in messages.list_messages_by_ids(scope, ids)} if ids else {}
 
 
 def _render_input(
-    scope: Scope, item: InboxItem, sources: Mapping[str, InputSource], said: Mapping[str, Message], most: int
+    scope: Scope, item: InboxItem, sources: Mapping[str, InputSource], known: Mapping[str, Message], most: int
 ) -> Mapping[str, Any]:
-    # A thing that is gone, or of a kind that this release does not know, must not keep the task from all the others.
+    # An input that is gone, or of a kind that this release does not know, must not keep the others from the task.
     gone = {"kind": item.kind, "id": item.ref_id, "gone": True}
     try:
         match item.kind:
             case InputKind.MESSAGE:
-                message = said.get(item.ref_id)
+                message = known.get(item.ref_id)
                 return gone if message is None else render_message(message, most)
             case InputKind.ANSWER:
                 return render_answer(scope, item.ref_id)
@@ -94,11 +96,8 @@ def _render_input(
         return gone
 
 
-LONGEST_SHOWN_GOAL = 4_000
-LONGEST_LISTED_GOAL = 300
-
-
 def task_state(scope: Scope, task: Task, sources: Sequence[StateSource]) -> dict[str, Any]:
+    """Read the state of a task as the model is shown it, with what the sources add."""
     state: dict[str, Any] = {
         "thread": "task",
         "task": {
@@ -134,6 +133,7 @@ def task_state(scope: Scope, task: Task, sources: Sequence[StateSource]) -> dict
 
 
 def main_state(scope: Scope, language: str, sources: Sequence[StateSource]) -> dict[str, Any]:
+    """Read the state of the main thread as the model is shown it: tasks, open cards, and what the sources add."""
     state: dict[str, Any] = {
         "thread": "main",
         "task": None,

@@ -1,4 +1,4 @@
-"""System prompts: rules that never change within a release, so that a provider's prompt cache can hold them."""
+"""System prompts. They never change within a release, so that a provider's prompt cache can hold them."""
 
 from __future__ import annotations
 

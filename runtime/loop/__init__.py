@@ -1,1 +1,1 @@
-"""Steps of a turn's run, from its entry to its end, and the end of an order that wakes a task."""
+"""Steps of a run that works on a turn, from entry to end, and the outcome of an order, which wakes its task."""

@@ -1,4 +1,4 @@
-"""Decision of one step: claim the inputs, ask the model, and store the decision before anything of it is done."""
+"""Decision of one step: claim the inputs, ask the model, and store its decision before any call of it starts."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from runtime.statuses import (
 )
 from runtime.tasks import tasks
 from runtime.turns import ledger, ledger_queries, proceed, snapshot
-from runtime.turns.lease import TurnFence, acquire_lease, renew_while
+from runtime.turns.lease import TurnFence, acquire_turn_lease, renew_while
 from runtime.turns.rows import Turn
 from runtime.turns.snapshot import DecisionSnapshot
 
 MOST_CALLS_OF_DECISION = 16
-"""Calls of one decision; what is proposed beyond is not taken up, and the model sees that it was not."""
+"""Calls of one decision; further ones are dropped, which the model sees in its history."""
 MOST_DECISIONS_OF_TURN = 200
 """Decisions of one turn, over all its runs."""
 
 
 @dataclass(frozen=True)
 class StoredDecision:
-    """How many calls the stored decision proposes; none ends the stretch."""
+    """How many calls the stored decision proposes; a decision without calls ends the turn."""
 
     calls: int
 
@@ -48,13 +48,15 @@ _NOTHING_MORE = StoredDecision(0)
 def decide_step(
     dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int
 ) -> StoredDecision:
-    """Answer the stored decision of step `n`, or make and store it.
+    """Return the stored decision of step `n`, or make and store it.
 
-    The model is asked only while no decision is stored, and not for a task that was paused or ended meanwhile or for
-    a message that was taken back: then nothing is stored and the turn closes. Raises LostError, BusyError, ModelError
-    also for a turn that goes round in circles, and the model port's errors.
+    The model is asked only if no decision is stored. It is not asked for a task that was paused or ended meanwhile, or
+    for a withdrawn message: then nothing is stored and the turn closes. Raises LostError, BusyError, the model port's
+    errors, and ModelError for a turn that repeats itself without progress.
     """
-    with acquire_lease(dependencies.database, workspace_id, turn_id, run_id, dependencies.lease, "decide.claimed") as (
+    with acquire_turn_lease(
+        dependencies.database, workspace_id, turn_id, run_id, dependencies.lease, "decide.claimed"
+    ) as (
         scope,
         fence,
         turn,
@@ -65,17 +67,17 @@ def decide_step(
             return StoredDecision(len(ledger_queries.list_calls_of_step(scope, turn_id, n)))
         if _is_over(scope, fence, turn, found):
             return _NOTHING_MORE
-        _check_circles(scope, turn, n, found)
-        # What comes after the look is read by a later step, as if it had come while the model thinks.
+        _check_repetition(scope, turn, n, found)
+        # Input that comes after the snapshot is read by a later step, like input that comes while the model thinks.
         items = inbox.claim_inbox(scope, found.task.id, turn_id, n) if found is not None and found.unread else []
         if n == 1 and found is not None and not items:
-            # Who delivers to the task waits here, or has delivered before the second look.
+            # With the task locked, a delivery waits for this transaction or was committed before this second claim.
             tasks.lock_task(scope, found.task.id)
             items = inbox.claim_inbox(scope, found.task.id, turn_id, n)
             if not items and entry.end_turn_without_input(scope, fence, turn, found.task.id):
                 return _NOTHING_MORE
         if found is not None and found.blocked:
-            # The task is at work again, so nobody needs to say that it should try.
+            # The task works again, so the question whether to try again is void.
             cards.close_open_cards(scope, found.task.id, CardState.SUPERSEDED, kinds=(CardKind.BLOCKED,))
     with renew_while(dependencies.database, workspace_id, fence, dependencies.lease):
         try:
@@ -88,7 +90,7 @@ def decide_step(
             if turn.task_id is None and not decision.text.strip() and not decision.calls:
                 raise ModelError("the model answered nothing")
         except LoopwrightError:
-            _give_back(dependencies, workspace_id, fence, turn)
+            _unclaim_input(dependencies, workspace_id, fence, turn)
             raise
         decision = replace(decision, calls=decision.calls[:MOST_CALLS_OF_DECISION])
         with dependencies.database.transaction(workspace_id, "decide.recorded") as scope:
@@ -97,16 +99,16 @@ def decide_step(
 
 
 def _is_over(scope: Scope, fence: TurnFence, turn: Turn, found: DecisionSnapshot | None) -> bool:
-    """Whether a person has ended this work, or let it rest, since the last step."""
+    """Tell whether a person has ended or paused this work, or withdrawn the message, since the last step."""
     if found is None:
-        return _end_if_taken_back(scope, fence, turn)
+        return _end_if_withdrawn(scope, fence, turn)
     if found.task.status not in RESTING_TASK_STATUSES:
         return False
     fence.release(scope)
     return True
 
 
-def _end_if_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
+def _end_if_withdrawn(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
     state = messages.get_message(scope, turn.message_id or "").state
     if state not in WITHDRAWN_MESSAGE_STATES:
         return False
@@ -114,18 +116,19 @@ def _end_if_taken_back(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
     return True
 
 
-def _check_circles(scope: Scope, turn: Turn, n: int, found: DecisionSnapshot | None) -> None:
+def _check_repetition(scope: Scope, turn: Turn, n: int, found: DecisionSnapshot | None) -> None:
+    """Raise ModelError for a turn with too many decisions, or with a call that keeps failing."""
     if n > MOST_DECISIONS_OF_TURN:
         raise ModelError(f"the turn took {MOST_DECISIONS_OF_TURN} decisions and came to no end")
-    may_be = n > proceed.MOST_REPEATS and (found is None or found.failed)
-    stuck = proceed.find_repeated_failure(ledger_queries.list_failed_calls(scope, turn.id)) if may_be else None
+    may_repeat = n > proceed.MOST_REPEATS and (found is None or found.failed)
+    stuck = proceed.find_repeated_failure(ledger_queries.list_failed_calls(scope, turn.id)) if may_repeat else None
     if stuck is not None:
         why = f": {stuck.reason}" if stuck.reason else ""
         raise ModelError(f"the same call of {stuck.tool} failed {proceed.MOST_REPEATS} times{why}")
 
 
-def _give_back(dependencies: RuntimeDependencies, workspace_id: str, fence: TurnFence, turn: Turn) -> None:
-    """What was claimed for a decision that did not come is unread, and may be taken back, until the step is retried."""
+def _unclaim_input(dependencies: RuntimeDependencies, workspace_id: str, fence: TurnFence, turn: Turn) -> None:
+    """Make the claimed inputs unread after a failed decision, so that they can be withdrawn until the retry."""
     if turn.task_id is None:
         return
     with dependencies.database.transaction(workspace_id, "decide.given_back") as scope:
@@ -152,7 +155,7 @@ def _record_decision(
             was=(MessageState.DELIVERED, MessageState.ROUTED),
             turn_id=turn.id,
         )
-        if not read and _end_if_taken_back(scope, fence, turn):
+        if not read and _end_if_withdrawn(scope, fence, turn):
             return False
     fence.release(scope)
     effects = {name: tool.effect for name, tool in dependencies.tools_for(turn.task_id).items()}

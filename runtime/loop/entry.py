@@ -1,4 +1,4 @@
-"""Entry of a run into its turn: where it goes on, what it does when the words it came for are withdrawn, and the
+"""Entry of a run into its turn: the step it goes on from, the end of a turn whose input was withdrawn, and the
 hand-over of a long turn to the next run.
 """
 
@@ -16,9 +16,16 @@ from runtime.turns import ledger_queries, rows
 from runtime.turns.lease import TurnFence, enter_turn
 from runtime.turns.rows import Turn
 
+CAUSE_AFTER, CAUSE_RESUMED = "after:", "resume:"
+"""Prefixes of the causes of turns that have work to do even without input."""
+CAUSE_UNREAD = "heard:"
+"""Prefix of the cause of a turn that follows another one only because of input that came meanwhile."""
+_NOTHING_LEFT = "what it was made for was taken back"
+_NOTHING_NEW = "what it was woken for was taken back"
+
 
 def open_turn(dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str) -> int | str:
-    """The step that the run goes on from, or, where it is not let in, why.
+    """Let a run into its turn; return the step it goes on from, or, where it is not let in, the reason.
 
     Raises NotFoundError for a turn that does not exist.
     """
@@ -30,33 +37,36 @@ def open_turn(dependencies: RuntimeDependencies, workspace_id: str, turn_id: str
 
 
 def _first_open_step(scope: Scope, turn_id: str) -> int:
-    """The step after the last one whose calls all have results; a step without calls is the one to close after."""
-    taken = ledger_queries.list_steps(scope, [turn_id])
-    if not taken:
+    """Return the step to go on from: the last stored one, or the next if all its calls have results.
+
+    A last step without calls, or with a successful `finish`, is run again from its record, so that the turn closes.
+    """
+    steps = ledger_queries.list_steps(scope, [turn_id])
+    if not steps:
         return 1
-    made = ledger_queries.list_calls_of_step(scope, turn_id, taken[-1].n)
-    complete = bool(made) and all(call.status in FINISHED_CALL_STATUSES for call in made)
-    finished = any(call.tool == "finish" and call.ok for call in made)
-    return taken[-1].n + 1 if complete and not finished else taken[-1].n
+    calls = ledger_queries.list_calls_of_step(scope, turn_id, steps[-1].n)
+    complete = bool(calls) and all(call.status in FINISHED_CALL_STATUSES for call in calls)
+    finished = any(call.tool == "finish" and call.ok for call in calls)
+    return steps[-1].n + 1 if complete and not finished else steps[-1].n
 
 
 def hand_over_turn(dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str) -> str:
-    """Give up the run's hold and ring for the same turn, whose next run goes on where this one ends."""
+    """Release the turn from this run and ring for the next run, which goes on where this one ends."""
     with dependencies.database.transaction(workspace_id, "turn.handed_over") as scope:
         turn = rows.get_turn(scope, turn_id)
-        given_up = scope.change(
+        released = scope.change(
             scope.update(turns)
             .where(turns.c.id == turn_id, turns.c.status == TurnStatus.RUNNING, turns.c.run_id == run_id)
             .values(run_id=None, touched_at=scope.now)
         )
-        if given_up:
-            parts_done = len(ledger_queries.list_steps(scope, [turn_id]))
-            scope.ring(Bell(_event_of_turn(scope, turn), id=f"{turn_id}:{turn.epoch}:part-{parts_done}"))
-    return "handed over" if given_up else "lost"
+        if released:
+            steps_done = len(ledger_queries.list_steps(scope, [turn_id]))
+            scope.ring(Bell(_event_of_turn(scope, turn), id=f"{turn_id}:{turn.epoch}:part-{steps_done}"))
+    return "handed over" if released else "lost"
 
 
 def ring_turn_again(scope: Scope, turn: Turn) -> None:
-    """Ring for a turn whose first bell seems lost, under an id that was never used."""
+    """Ring again for a turn whose bell seems lost, under an id that was not used before."""
     scope.change(
         scope.update(turns)
         .where(turns.c.id == turn.id, turns.c.ring == turn.ring)
@@ -70,24 +80,16 @@ def _event_of_turn(scope: Scope, turn: Turn) -> TurnRequested | MainRequested:
     return kind(workspace_id=scope.workspace_id, turn_id=turn.id)
 
 
-CAUSE_AFTER, CAUSE_RESUMED = "after:", "resume:"
-"""How the causes begin of turns that have work to go on with, whether there is input or not."""
-CAUSE_UNREAD = "heard:"
-"""How the cause begins of a turn after another one, queued only for what had come meanwhile."""
-_NOTHING_LEFT = "what it was made for was taken back"
-_NOTHING_NEW = "what it was woken for was taken back"
-
-
 def end_turn_without_input(scope: Scope, fence: TurnFence, turn: Turn, task_id: str) -> bool:
-    """End a turn that has nothing to read at its first step, if words alone were its cause; the task is locked.
+    """End a turn that was queued for input and finds none at its first step; return whether it did.
 
-    A task that was given nothing but words taken back is stopped, unless others come in their place. One that has
-    read before goes back to where it stood when the words woke it, or is judged at the turn's close where they came
-    while it was at work.
+    The task must be locked. A task all of whose input was withdrawn is stopped, unless a replacement is on its way. A
+    task that has read something before gets back the status it had when it was woken; where the input came while the
+    turn before was at work, the close of this turn decides.
     """
     if inbox.is_all_withdrawn(scope, task_id):
         fence.close(scope, TurnStatus.STOPPED, _NOTHING_LEFT)
-        if not _replacement_comes(scope, task_id):
+        if not _awaits_replacement(scope, task_id):
             tasks.set_task_fields(scope, task_id, status=TaskStatus.STOPPED, reason=_NOTHING_LEFT)
         return True
     if turn.cause.startswith((CAUSE_AFTER, CAUSE_RESUMED)):
@@ -99,12 +101,12 @@ def end_turn_without_input(scope: Scope, fence: TurnFence, turn: Turn, task_id: 
 
 
 def stop_emptied_task(scope: Scope, task_id: str) -> bool:
-    """Stop a task at which a replacement was awaited that was taken back itself; False where it has something to do."""
+    """Stop a task whose input was replaced by a message that was withdrawn as well; False where it has work to do."""
     task = tasks.lock_task_with_turn(scope, task_id)
     if (
         task.status != TaskStatus.ACTIVE
         or not inbox.is_all_withdrawn(scope, task_id)
-        or _replacement_comes(scope, task_id)
+        or _awaits_replacement(scope, task_id)
     ):
         return False
     tasks.set_task_fields(scope, task_id, status=TaskStatus.STOPPED, reason=_NOTHING_LEFT)
@@ -112,7 +114,7 @@ def stop_emptied_task(scope: Scope, task_id: str) -> bool:
 
 
 def _restore_task(scope: Scope, fence: TurnFence, task_id: str) -> bool:
-    """False for a task whose card was answered meanwhile: it has that to go on from."""
+    """End the turn and give the task the status it had before; False where its card was answered meanwhile."""
     open_cards = cards.list_all_open_cards(scope, task_id)
     wait = waits.find_wait(scope, task_id)
     blocked = next((card for card in open_cards if card.kind == CardKind.BLOCKED), None)
@@ -128,7 +130,8 @@ def _restore_task(scope: Scope, fence: TurnFence, task_id: str) -> bool:
     return True
 
 
-def _replacement_comes(scope: Scope, task_id: str) -> bool:
+def _awaits_replacement(scope: Scope, task_id: str) -> bool:
+    """Tell whether a message addressed to the task is still to be delivered."""
     query = scope.select(messages.c.id).where(
         messages.c.to_task_id == task_id, messages.c.state.in_((MessageState.RECEIVED, MessageState.ROUTED))
     )

@@ -1,4 +1,4 @@
-"""Record the end of an order for its task: as input, as the end of a wait, and with at most one turn."""
+"""Outcome of an order: store it as input of its task, end the wait, and queue at most one turn."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from runtime.tasks.tasks import Task
 def record_order_outcome(
     scope: Scope, task_id: str | None, order_id: str, open_orders: Collection[str], *, succeeded: bool
 ) -> None:
-    """Called in the transaction that makes an order final.
+    """Record that an order is final, in the transaction that makes it so.
 
-    `open_orders` are the task's orders that are still not final. The transaction that makes the last awaited one
-    final queues the turn, once; a stopped task gets no input and is not woken; a light task is done without a turn.
+    `open_orders` are the task's orders that are not final yet; the last awaited one queues the turn. A task that has
+    ended gets no input and is not woken. A light task whose order succeeded is done without a turn.
     """
     if task_id is None:
         return

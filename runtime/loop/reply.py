@@ -1,4 +1,4 @@
-"""Reply that a turn ends with: it answers what the turn has read, at each place where that came from."""
+"""Reply at the end of a turn: sent to each place that the messages it has read came from."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from runtime.turns.ledger import Call
 from runtime.turns.rows import Turn
 
 
-def say_reply(scope: Scope, turn: Turn) -> list[str]:
-    """Say the words of the last step, once at each place; answers the ids of the messages that this turn has read."""
-    taken = ledger_queries.list_steps(scope, [turn.id])
-    if not taken:
+def send_reply(scope: Scope, turn: Turn) -> list[str]:
+    """Send the text of the last step once to each place; return the ids of the messages that this turn has read."""
+    steps = ledger_queries.list_steps(scope, [turn.id])
+    if not steps:
         return []
-    last = taken[-1]
+    last = steps[-1]
     text = last.text.strip() or _finish_summary(ledger_queries.list_calls_of_step(scope, turn.id, last.n))
-    asked = _list_read_messages(scope, turn)
+    read = _list_read_messages(scope, turn)
     if text:
-        # A report of what was made goes to where the work was asked for, however many turns ago that was.
-        before = None if asked else inbox.find_last_message_read(scope, turn.task_id or "")
-        for n, reply_to in enumerate(_one_of_each_place(asked) or [before]):
-            _say_at(scope, turn, text, reply_to, f"turn:{turn.id}" if n == 0 else f"turn:{turn.id}:{reply_to}")
-    for message in asked:
+        # A turn that has read no message reports to where the work was asked for, however many turns ago that was.
+        before = None if read else inbox.find_last_message_read(scope, turn.task_id or "")
+        for n, reply_to in enumerate(_last_of_each_place(read) or [before]):
+            _send_to(scope, turn, text, reply_to, f"turn:{turn.id}" if n == 0 else f"turn:{turn.id}:{reply_to}")
+    for message in read:
         messages.set_message_state(scope, message.id, MessageState.ANSWERED, was=(MessageState.CONSUMED,))
-    return [message.id for message in asked]
+    return [message.id for message in read]
 
 
 def _list_read_messages(scope: Scope, turn: Turn) -> list[Message]:
-    """In the order of reading."""
+    """List the messages that the turn has read, in the order of reading."""
     if turn.task_id is None:
         return [messages.get_message(scope, turn.message_id or "")]
     read = [item.ref_id for item in inbox.list_read_by_turn(scope, turn.id) if item.kind == InputKind.MESSAGE]
@@ -41,22 +41,22 @@ def _list_read_messages(scope: Scope, turn: Turn) -> list[Message]:
     return [known[message_id] for message_id in read if message_id in known]
 
 
-def _one_of_each_place(asked: Sequence[Message]) -> list[str]:
-    """The last message from each place, beginning with the last of all."""
+def _last_of_each_place(read: Sequence[Message]) -> list[str]:
+    """Return the id of the last message from each place, the last of all first."""
     last: dict[replies.ReplyPlace, str] = {}
-    for message in reversed(asked):
+    for message in reversed(read):
         last.setdefault(replies.reply_place_of(message), message.id)
     return list(last.values())
 
 
-def _say_at(scope: Scope, turn: Turn, text: str, reply_to: str | None, cause: str) -> None:
-    # A message that is gone must not keep the words from the task's own thread.
-    asked = next(iter(messages.list_messages_by_ids(scope, [reply_to] if reply_to else [])), None)
+def _send_to(scope: Scope, turn: Turn, text: str, reply_to: str | None, cause: str) -> None:
+    # A message that is gone must not keep the reply from the task's own thread.
+    original = next(iter(messages.list_messages_by_ids(scope, [reply_to] if reply_to else [])), None)
     task = None if turn.task_id is None else tasks.get_task(scope, turn.task_id)
-    spoken_to = task or asked
+    spoken_to = task or original
     assert spoken_to is not None
-    # On a channel it goes to who wrote there; in the pages a task's words are all at one place.
-    to = asked if asked is not None and asked.channel_id is not None else spoken_to
+    # On a channel the reply goes to the author of the message; on the pages, to the person of the task.
+    to = original if original is not None and original.channel_id is not None else spoken_to
     messages.store_agent_message(
         scope,
         person_id=to.person_id,
@@ -69,8 +69,8 @@ def _say_at(scope: Scope, turn: Turn, text: str, reply_to: str | None, cause: st
     )
 
 
-def _finish_summary(made: Sequence[Call]) -> str:
-    for call in made:
+def _finish_summary(calls: Sequence[Call]) -> str:
+    for call in calls:
         if call.tool == "finish" and call.ok and call.result is not None:
             return str(call.result.get("summary", ""))
     return ""

@@ -1,6 +1,6 @@
-"""One tool call of a decision: recorded as started before it acts, its result after.
+"""One tool call of a decision: its start is stored before the tool runs, its result after.
 
-A call that may have begun is run again only if its tool is repeatable.
+A call that may have begun before a crash is run again only if its tool is repeatable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from runtime.inbox import messages
 from runtime.limits import guard
 from runtime.statuses import FINISHED_CALL_STATUSES, CallStatus
 from runtime.turns import ledger, ledger_queries, proceed, snapshot
-from runtime.turns.lease import TurnFence, acquire_lease, renew_while
+from runtime.turns.lease import TurnFence, acquire_turn_lease, renew_while
 from runtime.turns.ledger import Call
 from runtime.turns.rows import Turn
 from runtime.turns.snapshot import CallSnapshot
@@ -37,7 +37,7 @@ _REPEATED_CALL = ToolResult(
 
 @dataclass(frozen=True)
 class CallEnd:
-    """The stored status of the call; `ends` tells that the model finished its task with it."""
+    """The stored status of a call; `ends` is true where it was a successful `finish`."""
 
     status: CallStatus
     ends: bool
@@ -46,9 +46,14 @@ class CallEnd:
 def run_call(
     dependencies: RuntimeDependencies, workspace_id: str, turn_id: str, run_id: str, n: int, seq: int
 ) -> CallEnd:
-    """Answer the stored result of a call, or make and store it. Raises LostError, BusyError, UnavailableError."""
+    """Return the stored end of a call, or run the tool and store its result.
+
+    Raises LostError, BusyError and UnavailableError.
+    """
     call_id = f"{turn_id}:{n}:{seq}"
-    with acquire_lease(dependencies.database, workspace_id, turn_id, run_id, dependencies.lease, "call.started") as (
+    with acquire_turn_lease(
+        dependencies.database, workspace_id, turn_id, run_id, dependencies.lease, "call.started"
+    ) as (
         scope,
         fence,
         turn,
@@ -66,7 +71,7 @@ def run_call(
             assert isinstance(arguments, ToolResult)
             ledger.record_result(scope, fence, call, CallStatus.FAILED, arguments)
             return CallEnd(CallStatus.FAILED, False)
-        if call.status == CallStatus.PROPOSED and _made_often(scope, call, found):
+        if call.status == CallStatus.PROPOSED and _is_repeated(scope, call, found):
             ledger.record_result(scope, fence, call, CallStatus.FAILED, _REPEATED_CALL)
             return CallEnd(CallStatus.FAILED, False)
         if refused := _refused(scope, tool, context):
@@ -81,7 +86,7 @@ def run_call(
         try:
             result = _act(tool, context, arguments)
         except UnavailableError:
-            _take_back_start(dependencies, workspace_id, fence, call_id)
+            _record_no_start(dependencies, workspace_id, fence, call_id)
             raise
         status = CallStatus.DONE if result.ok else CallStatus.FAILED
         try:
@@ -94,16 +99,16 @@ def run_call(
     return CallEnd(status, ends=call.tool == "finish" and result.ok)
 
 
-def _made_often(scope: Scope, call: Call, found: CallSnapshot | None) -> bool:
-    if found is not None and found.alike < proceed.MOST_REPEATS:
+def _is_repeated(scope: Scope, call: Call, found: CallSnapshot | None) -> bool:
+    if found is not None and found.earlier_successes < proceed.MOST_REPEATS:
         return False
     return proceed.is_made_often(call.effect, ledger_queries.list_same_calls(scope, call))
 
 
 def _refused(scope: Scope, tool: Tool, context: CallContext) -> ToolResult | None:
-    """Refuse what the person's role does not allow, and what has to wait for the answer at a checkpoint.
+    """Refuse a call that the person's role does not allow, or that has to wait for the answer to a checkpoint.
 
-    Paid tools ask the whole guard themselves.
+    Paid tools call the whole guard themselves.
     """
     if tool.effect not in (Effect.WRITE, Effect.IRREVERSIBLE):
         return None
@@ -113,8 +118,8 @@ def _refused(scope: Scope, tool: Tool, context: CallContext) -> ToolResult | Non
     return None if refused is None else ToolResult({"error": refused.rule, "message": refused.reason}, ok=False)
 
 
-def _take_back_start(dependencies: RuntimeDependencies, workspace_id: str, fence: TurnFence, call_id: str) -> None:
-    """Nothing was begun, so that the retry may run the tool whether it is repeatable or not."""
+def _record_no_start(dependencies: RuntimeDependencies, workspace_id: str, fence: TurnFence, call_id: str) -> None:
+    """Record that the tool has begun nothing, so that the retry may run it even if it is not repeatable."""
     with dependencies.database.transaction(workspace_id, "call.start_taken_back") as scope:
         fence.check(scope)
         ledger.record_no_start(scope, fence, call_id)
@@ -131,7 +136,7 @@ def _act(tool: Tool, context: CallContext, arguments: BaseModel) -> ToolResult:
     except (LostError, BusyError, UnavailableError):
         raise
     except LoopwrightError as error:
-        # A refusal is an answer the model can act on; what is not a domain error goes through to the engine.
+        # The model can act on a domain error; any other error goes through to the engine.
         return ToolResult({"error": error.code, "message": str(error), **error.facts()}, ok=False)
 
 
@@ -147,8 +152,8 @@ def _context(
     if found is not None:
         person_id, asked_by, language = found.person_id, found.asked_by, found.language
     else:
-        asked = messages.get_message(scope, turn.message_id or "")
-        person_id, asked_by, language = asked.person_id, asked.asked_by, asked.language or "en"
+        message = messages.get_message(scope, turn.message_id or "")
+        person_id, asked_by, language = message.person_id, message.asked_by, message.language or "en"
     return CallContext(
         database=dependencies.database,
         fence=fence,

@@ -13,7 +13,7 @@ MOST_CACHED_TURNS = 64
 
 @dataclass(frozen=True)
 class RenderedStep:
-    """One step as a history tells it; `text` is the same as JSON."""
+    """One step as messages to the model; `text` is the same as JSON."""
 
     messages: tuple[ChatMessage, ...]
     text: str
@@ -21,31 +21,32 @@ class RenderedStep:
 
 @dataclass(frozen=True)
 class RenderedHistory:
-    """The newest steps of a task, as of step `last` of its turn; `total` counts all that it ever took."""
+    """The newest steps of a task, up to step `last` of the turn; `total` counts all steps the task has ever taken."""
 
     last: int
     total: int
-    told: tuple[RenderedStep, ...]
+    steps: tuple[RenderedStep, ...]
 
 
 class HistoryCache:
-    """The pasts of the turns that this process works on, and of no more than `MOST_TURNS`.
+    """Rendered histories of the turns that this process works on, of `MOST_CACHED_TURNS` turns at most.
 
-    It holds only what no longer changes: steps whose calls have all ended. Whoever takes a turn over begins without
-    it and finds the same in the rows.
+    It holds only what no longer changes: steps whose calls have all ended. A process that takes over a turn starts
+    without its entry and renders the same history from the rows.
     """
 
     def __init__(self) -> None:
-        self._pasts: OrderedDict[str, RenderedHistory] = OrderedDict()
+        self._histories: OrderedDict[str, RenderedHistory] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, turn_id: str) -> RenderedHistory | None:
+    def get(self, turn_id: str) -> RenderedHistory | None:
         with self._lock:
-            return self._pasts.get(turn_id)
+            return self._histories.get(turn_id)
 
-    def keep(self, turn_id: str, past: RenderedHistory) -> None:
+    def put(self, turn_id: str, history: RenderedHistory) -> None:
+        """Store a turn's history; past the limit, the one that was stored longest ago goes."""
         with self._lock:
-            self._pasts[turn_id] = past
-            self._pasts.move_to_end(turn_id)
-            if len(self._pasts) > MOST_CACHED_TURNS:
-                self._pasts.popitem(last=False)
+            self._histories[turn_id] = history
+            self._histories.move_to_end(turn_id)
+            if len(self._histories) > MOST_CACHED_TURNS:
+                self._histories.popitem(last=False)

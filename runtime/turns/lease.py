@@ -1,9 +1,9 @@
-"""The lease on a turn: the right to act for it.
+"""The lease on a turn: the right to work on it and to write its records.
 
-A run enters a queued turn once (`enter_turn`). Each execution of a step then takes the lease under its own token
-(`acquire_lease`), renews it while it works (`renew_while`), and frees it in the commit of its record. An execution that
-meets a dead lease takes over with the next epoch, in one update, once. A writer whose epoch or token is no longer the
-stored one changes nothing.
+A run enters a queued turn once (`enter_turn`). Each execution of a step then acquires the lease under its own token
+(`acquire_turn_lease`), renews it while it works (`renew_while`), and releases it in the transaction that stores its
+result. An execution that finds an expired lease takes it over with the next epoch; of several that try, one succeeds.
+A writer whose epoch or token is no longer the stored one changes nothing.
 """
 
 from __future__ import annotations
@@ -53,25 +53,25 @@ _CLAIM_FREE = (
 
 @dataclass(frozen=True)
 class TurnFence:
-    """One execution's hold on a turn; implements `core.tools.Fence`."""
+    """Proof that one execution holds the lease of a turn; implements `core.tools.Fence`."""
 
     turn_id: str
     epoch: int
     token: str
 
     def check(self, scope: Scope) -> None:
-        """Raise LostError unless this hold still stands; part of the caller's transaction."""
+        """Raise LostError unless this execution still holds the lease; part of the caller's transaction."""
         self._write(scope, _HELD)
 
     def renew(self, scope: Scope, lease: timedelta) -> None:
         self._write(scope, _RENEWED, until=scope.now + lease)
 
     def release(self, scope: Scope) -> None:
-        """Free the lease, in the transaction of the step's record; raises LostError as `check` does."""
+        """Release the lease in the transaction that stores the step's result. Raises LostError as `check` does."""
         self._write(scope, _RELEASED)
 
     def close(self, scope: Scope, status: TurnStatus, reason: str) -> None:
-        """End the turn."""
+        """End the turn and release its lease. Raises LostError as `check` does."""
         self._write(scope, _CLOSED, ends=status, why=reason)
         scope.changed("turn", self.turn_id)
 
@@ -82,10 +82,10 @@ class TurnFence:
 
 
 def enter_turn(scope: Scope, turn_id: str, run_id: str, patience: timedelta) -> bool:
-    """Let one run into a turn; a bell that comes twice, late or forged finds the door shut.
+    """Let one run into a turn; return False for the run of a bell that came twice, late or forged.
 
-    A later bell's run may take the place of one that was lost: only when nobody holds the lease and nothing has
-    been touched for `patience`. It raises the epoch, so that the replaced run's steps stop.
+    A later bell's run may replace one that was lost, but only when no lease is alive and the turn has not been touched
+    for `patience`. This raises the epoch, so that the steps of the replaced run stop.
     """
     turn = get_turn(scope, turn_id)
     if turn.status == TurnStatus.QUEUED:
@@ -115,7 +115,7 @@ def enter_turn(scope: Scope, turn_id: str, run_id: str, patience: timedelta) -> 
 
 
 def _enter_queued(scope: Scope, turn: Turn, run_id: str) -> bool:
-    # The turn's row is taken before the task's, here as everywhere, so that no two transactions wait for each other.
+    # Every transaction locks the turn's row before the task's, so that no two wait for each other.
     entered = scope.change(
         scope.update(turns)
         .where(turns.c.id == turn.id, turns.c.status == TurnStatus.QUEUED)
@@ -146,10 +146,10 @@ def _enter_handed_over(scope: Scope, turn: Turn, run_id: str) -> bool:
 
 
 def take_lease(scope: Scope, turn_id: str, run_id: str, lease: timedelta) -> tuple[TurnFence, Turn]:
-    """Claim the lease for one execution of a step of `run_id`; answers it with the turn as it stands then.
+    """Claim the lease for one execution of a step of `run_id`; return its fence and the turn as it is then.
 
-    Raises LostError when the turn has ended or another run has taken its place, BusyError while another execution
-    holds a living lease.
+    Raises LostError when the turn has ended or another run has replaced this one, and BusyError while another
+    execution holds a lease that has not expired.
     """
     token = scope.ids.new("lease")
     row = scope.first(_CLAIM_FREE, turn=turn_id, run=run_id, token=token, until=scope.now + lease, now=scope.now)
@@ -160,7 +160,7 @@ def take_lease(scope: Scope, turn_id: str, run_id: str, lease: timedelta) -> tup
 
 
 def _take_over(scope: Scope, turn_id: str, run_id: str, token: str, lease: timedelta) -> tuple[TurnFence, Turn]:
-    """Claim what somebody has held: only once that lease is dead, and with the next epoch."""
+    """Claim a lease that another execution has left behind, once it has expired, under the next epoch."""
     turn = get_turn(scope, turn_id)
     if turn.status != TurnStatus.RUNNING or turn.run_id != run_id:
         raise LostError(f"turn {turn_id} is {turn.status} and held by run {turn.run_id or 'none'}, not by {run_id}")
@@ -192,12 +192,13 @@ def _busy(turn: Turn, wait: timedelta) -> BusyError:
 
 
 @contextmanager
-def acquire_lease(
+def acquire_turn_lease(
     database: Database, workspace_id: str, turn_id: str, run_id: str, lease: timedelta, name: str
 ) -> Iterator[tuple[Scope, TurnFence, Turn]]:
-    """The first transaction of a step: the lease is claimed in it, and its row is the first one taken.
+    """Run the first transaction of a step: claim the lease before any other row is locked.
 
-    Raises as `claim` does. Whoever leaves it without `release` goes on inside `kept`.
+    Raises as `take_lease` does. A caller that leaves the block without releasing the fence goes on inside
+    `renew_while`.
     """
     with database.transaction(workspace_id, name) as scope:
         yield scope, *take_lease(scope, turn_id, run_id, lease)
@@ -205,7 +206,7 @@ def acquire_lease(
 
 @contextmanager
 def renew_while(database: Database, workspace_id: str, fence: TurnFence, lease: timedelta) -> Iterator[None]:
-    """Keep a claimed lease alive during a block; the block's last transaction releases it."""
+    """Keep an acquired lease alive during a block, whose last transaction releases it; an error releases it too."""
     try:
         with keep_beating(
             f"lease-{fence.turn_id}", lease.total_seconds() / 3, lambda: _renew(database, workspace_id, fence, lease)
@@ -217,18 +218,18 @@ def renew_while(database: Database, workspace_id: str, fence: TurnFence, lease: 
 
 
 @contextmanager
-def hold_lease(
+def hold_turn_lease(
     database: Database, workspace_id: str, turn_id: str, run_id: str, lease: timedelta
 ) -> Iterator[TurnFence]:
-    """Claim the lease in a transaction of its own and keep it alive during a block."""
-    with acquire_lease(database, workspace_id, turn_id, run_id, lease, "turn.claimed") as (_, fence, _turn):
+    """Acquire the lease in a separate transaction and keep it alive during a block."""
+    with acquire_turn_lease(database, workspace_id, turn_id, run_id, lease, "turn.claimed") as (_, fence, _turn):
         pass
     with renew_while(database, workspace_id, fence, lease):
         yield fence
 
 
 def _free_lease(database: Database, workspace_id: str, fence: TurnFence) -> None:
-    """Free the lease of a step that failed, so that its retry need not wait for it to die."""
+    """Release the lease of a step that failed, so that its retry need not wait for it to expire."""
     try:
         with database.transaction(workspace_id, "turn.let_go") as scope:
             fence.release(scope)
@@ -243,6 +244,6 @@ def _renew(database: Database, workspace_id: str, fence: TurnFence, lease: timed
     except LostError:
         return False
     except sa.exc.SQLAlchemyError:
-        # A database that is away for a moment: the next beat tries again, and the lease decides who is right.
+        # The database is away for a moment: the next beat tries again, and the stored lease decides who holds the turn.
         return True
     return True

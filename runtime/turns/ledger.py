@@ -1,4 +1,7 @@
-"""The ledger: a decision with the calls it proposes, then each call as started, then its result. Ids are causes."""
+"""The ledger: a decision with the calls it proposes, then each call as started, then its result.
+
+Ids are made from what caused a row, such as `turn:step:seq` for a call, so that a repeated step writes nothing twice.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,30 @@ from runtime.turns.lease import TurnFence
 from runtime.turns.proceed import digest_wish
 
 LARGEST_RESULT = 16_000
-"""Characters of a result that stand in the history; what is larger is stored once and read back by pages."""
+"""Characters of a result that the history shows; a larger one is stored as an original and read back by pages."""
+_UNFINISHED = statements.update(calls).where(
+    calls.c.id == sa.bindparam("call"), statements.one_of(calls.c.status, *UNFINISHED_CALL_STATUSES)
+)
+_START = _UNFINISHED.values(status=CallStatus.STARTED, epoch=sa.bindparam("at_epoch"), started_at=sa.bindparam("now"))
+_RESULT_VALUES: dict[str, sa.BindParameter[Any]] = {
+    "status": sa.bindparam("ends"),
+    "ok": sa.bindparam("well"),
+    "result": sa.bindparam("content"),
+    "result_ref": sa.bindparam("reference"),
+    "epoch": sa.bindparam("at_epoch"),
+    "finished_at": sa.bindparam("now"),
+}
+_RESULT = _UNFINISHED.values(**_RESULT_VALUES)
+_LATE = (
+    statements.update(calls)
+    .where(calls.c.id == sa.bindparam("call"), calls.c.status == CallStatus.OUTCOME_UNKNOWN)
+    .values(**_RESULT_VALUES)
+)
 
 
 @dataclass(frozen=True)
 class Step:
-    """One model decision; its calls are rows of their own."""
+    """One model decision; its calls are rows of another table."""
 
     turn_id: str
     n: int
@@ -44,7 +65,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Call:
-    """One tool call; `id` is `turn:step:seq`, `arguments` the model's text as it came, `wish` its digest."""
+    """One tool call; `id` is `turn:step:seq`, `arguments` the model's text unchanged, `wish` the digest of the call."""
 
     id: str
     turn_id: str
@@ -63,26 +84,6 @@ class Call:
     finished_at: datetime | None
 
 
-_UNFINISHED = statements.update(calls).where(
-    calls.c.id == sa.bindparam("call"), statements.one_of(calls.c.status, *UNFINISHED_CALL_STATUSES)
-)
-_START = _UNFINISHED.values(status=CallStatus.STARTED, epoch=sa.bindparam("at_epoch"), started_at=sa.bindparam("now"))
-_BROUGHT: dict[str, sa.BindParameter[Any]] = {
-    "status": sa.bindparam("ends"),
-    "ok": sa.bindparam("well"),
-    "result": sa.bindparam("content"),
-    "result_ref": sa.bindparam("reference"),
-    "epoch": sa.bindparam("at_epoch"),
-    "finished_at": sa.bindparam("now"),
-}
-_RESULT = _UNFINISHED.values(**_BROUGHT)
-_LATE = (
-    statements.update(calls)
-    .where(calls.c.id == sa.bindparam("call"), calls.c.status == CallStatus.OUTCOME_UNKNOWN)
-    .values(**_BROUGHT)
-)
-
-
 def record_decision(
     scope: Scope,
     fence: TurnFence,
@@ -91,7 +92,7 @@ def record_decision(
     effects: Mapping[str, Effect],
     layers: Mapping[str, str],
 ) -> None:
-    """Store what the model decided before anything of it is done. A tool nobody knows is recorded as a read."""
+    """Store a decision before any of its calls starts. A call of an unknown tool is recorded as a read."""
     scope.insert(
         steps,
         turn_id=fence.turn_id,
@@ -129,13 +130,13 @@ def record_decision(
 
 
 def record_start(scope: Scope, fence: TurnFence, call_id: str) -> None:
-    """Part of the transaction that has claimed the lease, which is why nothing is checked again."""
+    """Record that a call starts, in the transaction that has acquired the lease; so the fence is not checked again."""
     scope.change(_START, call=call_id, now=scope.now, at_epoch=fence.epoch)
     scope.changed("turn", fence.turn_id)
 
 
 def record_no_start(scope: Scope, fence: TurnFence, call_id: str) -> None:
-    """A tool said that it has begun nothing: the call stands as proposed again."""
+    """Make a started call proposed again, since its tool reported that it has begun nothing."""
     scope.change(
         scope.update(calls)
         .where(calls.c.id == call_id, calls.c.status == CallStatus.STARTED, calls.c.epoch == fence.epoch)
@@ -145,16 +146,16 @@ def record_no_start(scope: Scope, fence: TurnFence, call_id: str) -> None:
 
 
 def record_result(scope: Scope, fence: TurnFence, call: Call, status: CallStatus, result: ToolResult) -> None:
-    """Free the lease and store a call's only result, once. Raises LostError when the lease is no longer held."""
+    """Release the lease and store a call's result, once. Raises LostError when the lease is no longer held."""
     fence.release(scope)
     _write_result(scope, _RESULT, fence, call, status, result)
     scope.changed("turn", fence.turn_id)
 
 
 def record_late_result(scope: Scope, fence: TurnFence, call: Call, status: CallStatus, result: ToolResult) -> bool:
-    """Keep for the record what a call brought after its turn was stopped; nobody acts on it.
+    """Store the result of a call that ended after its turn was stopped, for the record only.
 
-    Only in the place of an unknown outcome, and of a call that nobody has taken over.
+    It replaces an unknown outcome, and only if no other execution has taken the call over; otherwise return False.
     """
     turn = scope.first(scope.select(turns.c.status).where(turns.c.id == fence.turn_id).with_for_update(key_share=True))
     known = scope.first(scope.select(calls.c.status, calls.c.epoch).where(calls.c.id == call.id))
@@ -189,7 +190,7 @@ def _write_result(
 
 
 def store_original(scope: Scope, cause: str, text: str) -> str:
-    """Store a long text once per cause; answers its id, which `read_back` takes."""
+    """Store a long text once per cause; return its id, which the tool `read_back` takes."""
     original_id = scope.ids.new("orig")
     if scope.insert_new(originals, id=original_id, cause=cause, text=text, created_at=scope.now):
         return original_id
@@ -197,7 +198,7 @@ def store_original(scope: Scope, cause: str, text: str) -> str:
 
 
 def record_facts(scope: Scope, turn_id: str, n: int, fact_ids: Sequence[str]) -> None:
-    """A step relies on these facts of the memory from now on."""
+    """Note that a step relies on these facts of the memory."""
     mine = scope.select(steps.c.facts).where(steps.c.turn_id == turn_id, steps.c.n == n)
     row = scope.first(mine)
     if row is not None:
@@ -206,14 +207,14 @@ def record_facts(scope: Scope, turn_id: str, n: int, fact_ids: Sequence[str]) ->
 
 
 def forget_results(scope: Scope, call_ids: Sequence[str], content: Mapping[str, Any]) -> int:
-    """Put `content` in the place of what these calls brought; answers how many there were. No later step reads it."""
+    """Replace the results of these calls with `content`, so that no later step reads them; return how many."""
     texts = scope.update(originals).where(originals.c.cause.in_(list(call_ids)))
     scope.change(texts.values(text=json.dumps(content)))
     return scope.change(scope.update(calls).where(calls.c.id.in_(list(call_ids))).values(result=dict(content)))
 
 
 def end_open_calls(scope: Scope, turn_id: str) -> None:
-    """Close the books of a turn that was ended from outside: nothing stays `started` for ever."""
+    """End the unfinished calls of a turn that was ended from outside, so that none stays `started` for ever."""
     for was, now in (
         (CallStatus.PROPOSED, CallStatus.CANCELLED),
         (CallStatus.STARTED, CallStatus.OUTCOME_UNKNOWN),

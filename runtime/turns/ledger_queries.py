@@ -1,4 +1,4 @@
-"""Queries over the ledger: steps and calls of a turn or task, and what a turn has done since a step."""
+"""Queries over the ledger: steps and calls of a turn or a task, and what a turn has added since a given step."""
 
 from __future__ import annotations
 
@@ -15,39 +15,6 @@ from runtime.statuses import CallStatus, InputState
 from runtime.tables import calls, inbox, steps, turns
 from runtime.turns.ledger import Call, Step
 from runtime.turns.proceed import EarlierCall, FailedCall
-
-
-@dataclass(frozen=True)
-class TurnGrowth:
-    """Steps and calls in their order, and whether any of these steps has read an input."""
-
-    taken: tuple[Step, ...]
-    made: tuple[Call, ...]
-    has_read: bool
-
-
-def _step_from_row(row: sa.Row[Any]) -> Step:
-    found = dict(row._mapping)
-    found.pop("workspace_id")
-    return _step_from(found)
-
-
-def _step_from(found: dict[str, Any]) -> Step:
-    return Step(**{**found, "facts": tuple(found["facts"])})
-
-
-_CALL_FIELDS = tuple(field.name for field in fields(Call))
-
-
-def call_from_row(row: sa.Row[Any]) -> Call:
-    """The call of a row that has all columns of its table, and perhaps more."""
-    found = row._mapping
-    return _call_from({name: found[name] for name in _CALL_FIELDS})
-
-
-def _call_from(found: dict[str, Any]) -> Call:
-    return Call(**{**found, "status": CallStatus(found["status"])})
-
 
 _TURN: sa.BindParameter[str] = sa.bindparam("turn")
 _STEP: sa.BindParameter[int] = sa.bindparam("of_step")
@@ -114,13 +81,45 @@ _FAILED = (
 )
 
 
+@dataclass(frozen=True)
+class TurnGrowth:
+    """Steps and calls that a turn has added, in order; `has_read` is true where one of the steps read an input."""
+
+    steps: tuple[Step, ...]
+    calls: tuple[Call, ...]
+    has_read: bool
+
+
+def _step_from_row(row: sa.Row[Any]) -> Step:
+    found = dict(row._mapping)
+    found.pop("workspace_id")
+    return _step_from(found)
+
+
+def _step_from(found: dict[str, Any]) -> Step:
+    return Step(**{**found, "facts": tuple(found["facts"])})
+
+
+_CALL_FIELDS = tuple(field.name for field in fields(Call))
+
+
+def call_from_row(row: sa.Row[Any]) -> Call:
+    """Make a call from a row that has all columns of the calls table; other columns are ignored."""
+    found = row._mapping
+    return _call_from({name: found[name] for name in _CALL_FIELDS})
+
+
+def _call_from(found: dict[str, Any]) -> Call:
+    return Call(**{**found, "status": CallStatus(found["status"])})
+
+
 def find_step(scope: Scope, turn_id: str, n: int) -> Step | None:
     row = scope.first(_ONE_STEP, turn=turn_id, of_step=n)
     return None if row is None else _step_from_row(row)
 
 
 def list_steps(scope: Scope, turn_ids: Sequence[str]) -> list[Step]:
-    """The steps of these turns; those of one turn in their order."""
+    """List the steps of these turns, grouped by turn and in order within each."""
     return [_step_from_row(row) for row in scope.rows(_STEPS_OF, of_turns=list(turn_ids))]
 
 
@@ -129,7 +128,7 @@ def count_steps_of_task(scope: Scope, task_id: str) -> int:
 
 
 def list_newest_steps_of_task(scope: Scope, task_id: str, limit: int) -> list[Step]:
-    """The last steps of a task over all its turns, oldest first."""
+    """List the last steps of a task across all its turns, oldest first."""
     return [_step_from_row(row) for row in reversed(scope.rows(_NEWEST, task=task_id, most=limit))]
 
 
@@ -142,18 +141,18 @@ def list_calls_of_step(scope: Scope, turn_id: str, n: int) -> list[Call]:
 
 
 def read_growth(scope: Scope, turn_id: str, n: int) -> TurnGrowth:
-    """What a turn has done after step `n`."""
-    taken: list[Step] = []
-    made: list[Call] = []
+    """Read the steps and calls of a turn after step `n`, in one query."""
+    new_steps: list[Step] = []
+    new_calls: list[Call] = []
     has_read = False
     for row in scope.rows(_GROWTH, turn=turn_id, of_step=n):
         found = row._mapping
-        if not taken or taken[-1].n != found["step_n"]:
-            taken.append(_step_from({column.name: found[f"step_{column.name}"] for column in _STEP_COLUMNS}))
+        if not new_steps or new_steps[-1].n != found["step_n"]:
+            new_steps.append(_step_from({column.name: found[f"step_{column.name}"] for column in _STEP_COLUMNS}))
             has_read = has_read or found["has_read"]
         if found["call_id"] is not None:
-            made.append(_call_from({column.name: found[f"call_{column.name}"] for column in _CALL_COLUMNS}))
-    return TurnGrowth(tuple(taken), tuple(made), has_read)
+            new_calls.append(_call_from({column.name: found[f"call_{column.name}"] for column in _CALL_COLUMNS}))
+    return TurnGrowth(tuple(new_steps), tuple(new_calls), has_read)
 
 
 def get_call(scope: Scope, call_id: str) -> Call:
@@ -164,11 +163,11 @@ def get_call(scope: Scope, call_id: str) -> Call:
 
 
 def list_same_calls(scope: Scope, call: Call) -> list[EarlierCall]:
-    """The calls of earlier steps of the turn that asked for the same and succeeded."""
+    """List the successful calls of the same turn with the same tool and arguments, from earlier steps."""
     rows = scope.rows(_LIKE, turn=call.turn_id, wished=call.wish, of_step=call.step)
     return [EarlierCall(row.step, row.result) for row in rows]
 
 
 def list_failed_calls(scope: Scope, turn_id: str) -> list[FailedCall]:
-    """The calls of a turn that have failed, in their order."""
+    """List the failed calls of a turn, in their order."""
     return [FailedCall(row.step, row.tool, row.wish, row.result) for row in scope.rows(_FAILED, turn=turn_id)]

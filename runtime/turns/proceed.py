@@ -1,4 +1,4 @@
-"""Decide what comes after a turn, and whether it goes round in circles: pure functions over stored facts."""
+"""What comes after a turn, and whether it repeats itself: pure functions over stored facts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from core.tools import Effect
 from runtime.statuses import FINISHED_STEP_STATUSES, RESTING_TASK_STATUSES, ChecklistStatus, TaskStatus
 
 MOST_REPEATS = 3
-"""In how many steps of one turn the same call may come to the same end."""
+"""In how many steps of one turn the same call may have the same result."""
 _LONGEST_REASON = 300
 _FREE = (Effect.READ.value, Effect.WRITE.value)
 
 
 @dataclass(frozen=True)
 class EarlierCall:
-    """An earlier call: in which step, and what came of it."""
+    """An earlier call: its step and its result."""
 
     step: int
     result: Mapping[str, Any] | None
@@ -27,7 +27,7 @@ class EarlierCall:
 
 @dataclass(frozen=True)
 class FailedCall:
-    """A call that failed; `wish` is what was asked for, `result` what it was told."""
+    """A call that failed; `wish` is the digest of its tool and arguments, `result` what the model was shown."""
 
     step: int
     tool: str
@@ -36,24 +36,25 @@ class FailedCall:
 
     @property
     def reason(self) -> str:
-        """Why, in a line that fits a card; empty where that was not said."""
-        said = (self.result or {}).get("message")
-        return " ".join(said.split())[:_LONGEST_REASON] if isinstance(said, str) else ""
+        """The reason of the failure, in one line that fits a card; empty where the result names none."""
+        message = (self.result or {}).get("message")
+        return " ".join(message.split())[:_LONGEST_REASON] if isinstance(message, str) else ""
 
 
 def digest_wish(tool: str, arguments: str) -> str:
-    """The same for two calls that ask for the same: the order and spacing of their arguments is no difference."""
+    """Digest a call's tool and arguments; the order and spacing of the arguments make no difference."""
     try:
-        asked = json.dumps(json.loads(arguments or "{}"), sort_keys=True)
+        canonical = json.dumps(json.loads(arguments or "{}"), sort_keys=True)
     except (ValueError, RecursionError):
-        asked = arguments
-    return hashlib.sha256(f"{tool} {asked}".encode("utf-8", "replace")).hexdigest()
+        canonical = arguments
+    return hashlib.sha256(f"{tool} {canonical}".encode("utf-8", "replace")).hexdigest()
 
 
 def is_made_often(effect: str, same: Sequence[EarlierCall]) -> bool:
-    """Whether the turn has made a call in `MOST` earlier steps, with one and the same result; `same` are its likes.
+    """Whether a call was made in `MOST_REPEATS` earlier steps with one and the same result.
 
-    Acts that cost money or destroy are the same by their arguments alone: each answers with an id of its own.
+    `same` holds the turn's earlier calls with the same tool and arguments. The results of calls that cost money or
+    destroy are not compared, since each contains a new id.
     """
     if effect not in _FREE:
         return _count_steps([one.step for one in same]) >= MOST_REPEATS
@@ -64,21 +65,23 @@ def is_made_often(effect: str, same: Sequence[EarlierCall]) -> bool:
 
 
 def find_repeated_failure(failed: Sequence[FailedCall]) -> FailedCall | None:
-    """A call that has failed alike in `MOST` steps of the turn, as it did last; None when there is none."""
+    """Return the last failure of a call that has failed in `MOST_REPEATS` steps of the turn, or None."""
     steps: dict[str, list[int]] = {}
     for one in failed:
         steps.setdefault(one.wish, []).append(one.step)
     return next((one for one in reversed(failed) if _count_steps(steps[one.wish]) >= MOST_REPEATS), None)
 
 
-def _count_steps(made: Sequence[int]) -> int:
-    return len(set(made))
+def _count_steps(step_numbers: Sequence[int]) -> int:
+    return len(set(step_numbers))
 
 
 @dataclass(frozen=True)
 class ChecklistFact:
-    """One checklist step: `approved` tells that a person let its checkpoint pass, `planned` that one approved the plan
-    it belongs to; `mandatory` checkpoints stop at every level.
+    """One checklist step.
+
+    `approved`: a person let its checkpoint pass. `planned`: a person approved the plan it belongs to. `mandatory`:
+    its checkpoint stops the work at every level of autonomy.
     """
 
     n: int
@@ -91,9 +94,10 @@ class ChecklistFact:
 
 @dataclass(frozen=True)
 class TurnFacts:
-    """What is true when a stretch of work ends. `open_orders` are awaited jobs; `progressed` means new results.
+    """Facts about a task when a turn ends.
 
-    `alone` counts the turns in a row, this one included, that had nothing to read from anybody.
+    `open_orders` are orders without an end yet; `progressed` means that the turn brought new results.
+    `turns_without_input` counts the turns in a row, this one included, that had no input to read.
     """
 
     task_status: TaskStatus
@@ -108,8 +112,8 @@ class TurnFacts:
     most_idle_rounds: int
     finished: bool
     refused: bool
-    alone: int = 0
-    most_alone: int = 20
+    turns_without_input: int = 0
+    most_turns_without_input: int = 20
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ class WaitForOrders:
 
 @dataclass(frozen=True)
 class AskPerson:
-    """A person must answer; `ask_checkpoint` names the step whose checkpoint nobody has asked about yet."""
+    """A person must answer; `ask_checkpoint` is the step whose checkpoint needs a card, None where one is open."""
 
     ask_checkpoint: int | None
 
@@ -145,14 +149,14 @@ class NextTurn:
 
 @dataclass(frozen=True)
 class ReportNoProgress:
-    """Turns went by without a result, or too many without a word from outside; a person is told instead."""
+    """Too many turns in a row brought no result, or had no input: tell a person instead of going on."""
 
     turns: int
 
 
 @dataclass(frozen=True)
 class ReportRefusal:
-    """The model declines the work itself; asking it again is no use, and `done` would be no truth."""
+    """The model declines the work: asking it again is no use, and `done` would be untrue."""
 
 
 NextMove = EndTask | NoFurtherTurn | WaitForOrders | AskPerson | NextTurn | ReportNoProgress | ReportRefusal
@@ -174,8 +178,8 @@ def choose_next_move(facts: TurnFacts) -> NextMove:
     | 9 | too many turns in a row had no input | report it |
     | 10 | none of these | next turn |
 
-    A person's pause or stop wins over everything, and new input wins over what the task waits for. That the model falls
-    silent is no rule: stored facts decide.
+    A person's pause or stop wins over everything, and new input wins over what the task waits for. A decision without
+    calls does not end the task by itself: stored facts decide.
     """
     if facts.task_status in (*RESTING_TASK_STATUSES, TaskStatus.BLOCKED):
         return NoFurtherTurn(f"the task is {facts.task_status}")
@@ -203,8 +207,8 @@ def _gate(facts: TurnFacts) -> AskPerson | None:
 def _next(facts: TurnFacts) -> NextTurn | ReportNoProgress:
     if not facts.progressed and facts.idle_rounds + 1 >= facts.most_idle_rounds:
         return ReportNoProgress(facts.idle_rounds + 1)
-    if facts.alone >= facts.most_alone:
-        return ReportNoProgress(facts.alone)
+    if facts.turns_without_input >= facts.most_turns_without_input:
+        return ReportNoProgress(facts.turns_without_input)
     return NextTurn()
 
 
@@ -220,7 +224,10 @@ def _checkpoint(facts: TurnFacts) -> int | None:
 
 
 def _asks(autonomy: str, step: ChecklistFact) -> bool:
-    """An approved plan is run to its end, past all but its mandatory checkpoints; one written anew is asked about."""
+    """Tell whether the end of this step needs a person.
+
+    At the level `plan`, an approved plan stops only at mandatory checkpoints; one not yet approved stops at each step.
+    """
     if autonomy == "plan":
         return step.mandatory or not step.planned
     return step.checkpoint or autonomy == "step"

@@ -1,4 +1,4 @@
-"""Rows of turns: one stretch of work by a task, or Main's answer to one message."""
+"""Turns as rows. A turn is one stretch of work on a task, or Main's answer to one message."""
 
 from __future__ import annotations
 
@@ -14,10 +14,16 @@ from core.sql import statements
 from runtime.statuses import OPEN_TURN_STATUSES, TurnStatus
 from runtime.tables import turns
 
+_GET = statements.select(turns).where(turns.c.id == sa.bindparam("turn"))
+
 
 @dataclass(frozen=True)
 class Turn:
-    """`run_id` is the engine's run that holds the turn; `epoch` rises whenever another takes its place."""
+    """A turn and its lease.
+
+    `run_id` names the engine's run that works on it; `epoch` rises whenever another run or execution takes over.
+    `ring` counts how often the watch has rung for it again.
+    """
 
     id: str
     task_id: str | None
@@ -44,9 +50,6 @@ def turn_from_row(row: sa.Row[Any]) -> Turn:
     return Turn(**fields)
 
 
-_GET = statements.select(turns).where(turns.c.id == sa.bindparam("turn"))
-
-
 def get_turn(scope: Scope, turn_id: str) -> Turn:
     row = scope.first(_GET, turn=turn_id)
     if row is None:
@@ -55,7 +58,7 @@ def get_turn(scope: Scope, turn_id: str) -> Turn:
 
 
 def list_turns_of_task(scope: Scope, task_id: str, limit: int = 200) -> list[Turn]:
-    """The newest turns of a task, oldest first."""
+    """List the newest turns of a task, oldest first."""
     query = scope.select(turns).where(turns.c.task_id == task_id)
     rows = scope.rows(query.order_by(turns.c.created_at.desc(), turns.c.id.desc()).limit(limit))
     return [turn_from_row(row) for row in reversed(rows)]

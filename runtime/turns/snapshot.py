@@ -1,4 +1,4 @@
-"""Snapshots that a step reads when it begins: one before a decision, one before a call, each in one statement."""
+"""Snapshots that a step reads when it begins, each in one statement: one before a decision, one before a call."""
 
 from __future__ import annotations
 
@@ -15,31 +15,6 @@ from runtime.tables import tasks as tasks_table
 from runtime.tasks.tasks import Task, task_from_row
 from runtime.turns import ledger_queries
 from runtime.turns.ledger import Call
-
-
-@dataclass(frozen=True)
-class DecisionSnapshot:
-    """Before a decision: whether it is stored already, a call of the turn has failed, an open card says that the task
-    is blocked, and there is something to read.
-    """
-
-    task: Task
-    decided: bool
-    failed: bool
-    blocked: bool
-    unread: bool
-
-
-@dataclass(frozen=True)
-class CallSnapshot:
-    """Before a call: in how many earlier steps of the turn one that asked for the same has succeeded, and for whom."""
-
-    call: Call
-    alike: int
-    person_id: str
-    asked_by: str
-    language: str
-
 
 _TURN: sa.BindParameter[str] = sa.bindparam("turn", type_=steps.c.turn_id.type)
 _OF_TASK = tasks_table.c.workspace_id
@@ -82,12 +57,41 @@ _CALL_SNAPSHOT = statements.select(
         _earlier.c.ok,
     )
     .scalar_subquery()
-    .label("alike"),
+    .label("earlier_successes"),
 ).where(calls.c.id == sa.bindparam("call"), tasks_table.c.id == sa.bindparam("task"))
 
 
+@dataclass(frozen=True)
+class DecisionSnapshot:
+    """State before a decision.
+
+    `decided`: the decision is already stored. `failed`: a call of this turn has failed. `blocked`: an open card says
+    that the task is blocked. `unread`: the task has unread input.
+    """
+
+    task: Task
+    decided: bool
+    failed: bool
+    blocked: bool
+    unread: bool
+
+
+@dataclass(frozen=True)
+class CallSnapshot:
+    """State before a call, and the person it is made for.
+
+    `earlier_successes` counts the earlier steps of the turn in which the same call succeeded.
+    """
+
+    call: Call
+    earlier_successes: int
+    person_id: str
+    asked_by: str
+    language: str
+
+
 def read_before_decision(scope: Scope, task_id: str, turn_id: str, n: int) -> DecisionSnapshot:
-    """Raises NotFoundError for a task that is not in this workspace."""
+    """Read the state before step `n` decides. Raises NotFoundError for a task that is not in this workspace."""
     row = scope.first(_DECISION_SNAPSHOT, task=task_id, turn=turn_id, of_step=n)
     if row is None:
         raise NotFoundError(f"no task {task_id} in this workspace")
@@ -95,8 +99,10 @@ def read_before_decision(scope: Scope, task_id: str, turn_id: str, n: int) -> De
 
 
 def read_before_call(scope: Scope, task_id: str, call_id: str) -> CallSnapshot:
-    """Raises NotFoundError for a call or a task that is not in this workspace."""
+    """Read the state before a call starts. Raises NotFoundError for a call or task that is not in this workspace."""
     row = scope.first(_CALL_SNAPSHOT, task=task_id, call=call_id)
     if row is None:
         raise NotFoundError(f"no call {call_id} of task {task_id} in this workspace")
-    return CallSnapshot(ledger_queries.call_from_row(row), row.alike, row.person_id, row.asked_by, row.language)
+    return CallSnapshot(
+        ledger_queries.call_from_row(row), row.earlier_successes, row.person_id, row.asked_by, row.language
+    )

@@ -29,7 +29,7 @@ def _points(node: ast.AST) -> Iterator[str]:
             yield from (f"{texts[0]}.{edge}" for edge in ("before", "after"))
         case "point" if len(texts) == len(node.args) > 0:
             yield ".".join(texts)
-        case "transaction" | "_transaction" | "acquire_lease" if texts:
+        case "transaction" | "_transaction" | "acquire_turn_lease" if texts:
             yield from (f"{texts[-1]}.{edge}" for edge in EDGES)
         case "transaction" if not node.args:
             yield from (f"{UNNAMED}.{edge}" for edge in EDGES)

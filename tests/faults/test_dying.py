@@ -27,7 +27,7 @@ from runtime.tables import inbox, originals
 from runtime.tasks import tasks
 from runtime.tools.lookup import PAGE
 from runtime.turns import ledger_queries
-from runtime.turns.lease import hold_lease
+from runtime.turns.lease import hold_turn_lease
 from tests.faults.stage import Stage, commit
 from tests.router.world import scripted, verdict
 from tests.runtime import turn_driver
@@ -209,7 +209,7 @@ def test_worker_whose_heartbeat_stops_between_two_beats_leaves_the_turn_to_the_n
     entry.open_turn(runtime_dependencies(store, ScriptedModel()), ws, turn_id, "run-1")
 
     def work() -> None:
-        with hold_lease(store.database, ws, turn_id, "run-1", SHORT) as fence:
+        with hold_turn_lease(store.database, ws, turn_id, "run-1", SHORT) as fence:
             time.sleep(SHORT.total_seconds())
             with store.database.transaction(ws) as scope:
                 fence.release(scope)

@@ -142,7 +142,7 @@ def test_the_end_of_a_turn_rings_once_for_what_a_person_said_in_it(world: Memory
     message = turn_driver.post_words(world.store, task.id, "Our colour is cobalt.")
     turn_id = turn_driver.newest_turn(world.store, task.id).id
     made = turn_driver.runtime_dependencies(world.store, ScriptedModel(says("Noted.")))
-    made = replace(made, when_read=readings.note_read)
+    made = replace(made, on_messages_read=readings.note_read)
 
     turn_driver.drive_turn(made, world.store, turn_id)
 
@@ -155,7 +155,7 @@ def test_the_end_of_a_turn_rings_once_for_what_a_person_said_in_it(world: Memory
 def test_main_answers_and_the_message_is_read_for_what_to_remember(world: MemoryWorld) -> None:
     _message, turn_id = turn_driver.main_turn(world.store, "I like low saturation.")
     made = replace(
-        turn_driver.runtime_dependencies(world.store, ScriptedModel(says("Good."))), when_read=readings.note_read
+        turn_driver.runtime_dependencies(world.store, ScriptedModel(says("Good."))), on_messages_read=readings.note_read
     )
 
     turn_driver.drive_turn(made, world.store, turn_id)

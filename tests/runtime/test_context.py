@@ -197,7 +197,7 @@ def test_what_a_process_remembers_is_what_a_fresh_one_reads(store: Store) -> Non
                     turn = rows.get_turn(scope, turn_id)
                     remembered = model_request.build_request(scope, turn, [], dependencies)
                     assert remembered == model_request.build_request(
-                        scope, turn, [], replace(dependencies, memory=HistoryCache())
+                        scope, turn, [], replace(dependencies, history_cache=HistoryCache())
                     )
         turn_end.fail_turn(dependencies, store.workspace_id, turn_id, run_id, "enough")
         store.clock.advance(timedelta(seconds=1))

@@ -42,8 +42,8 @@ FACTS = TurnFacts(
     most_idle_rounds=3,
     finished=False,
     refused=False,
-    alone=0,
-    most_alone=20,
+    turns_without_input=0,
+    most_turns_without_input=20,
 )
 
 
@@ -90,7 +90,7 @@ FACTS = TurnFacts(
         pytest.param(
             replace(FACTS, progressed=False, idle_rounds=2), ReportNoProgress(3), marks=pytest.mark.boundary(44)
         ),
-        (replace(FACTS, alone=20), ReportNoProgress(20)),
+        (replace(FACTS, turns_without_input=20), ReportNoProgress(20)),
     ],
 )
 def test_proceed(facts: TurnFacts, verdict: NextMove) -> None:
@@ -110,7 +110,7 @@ def test_the_first_rule_that_applies_decides() -> None:
         finished=True,
         progressed=False,
         idle_rounds=2,
-        alone=20,
+        turns_without_input=20,
     )
     # When the reason of one rule after the other goes away
     changes: list[tuple[NextMove, dict[str, Any]]] = [

@@ -24,7 +24,7 @@ from runtime.statuses import OPEN_TURN_STATUSES, CardKind, InputKind
 from runtime.tables import inbox as inbox_rows
 from runtime.tasks import tasks
 from runtime.turns import rows
-from runtime.turns.lease import hold_lease
+from runtime.turns.lease import hold_turn_lease
 from tests.runtime.turn_driver import (
     LEASE,
     drive_turn,
@@ -58,7 +58,7 @@ def test_message_that_comes_while_a_turn_closes_is_read_by_the_next(store: Store
 
     with (
         ThreadPoolExecutor(1) as pool,
-        hold_lease(store.database, store.workspace_id, turn_id, "run-1", LEASE) as fence,
+        hold_turn_lease(store.database, store.workspace_id, turn_id, "run-1", LEASE) as fence,
     ):
         with store.database.transaction(store.workspace_id) as scope:
             fence.check(scope)
