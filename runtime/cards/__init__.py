@@ -1,1 +1,1 @@
-"""Cards: questions to a person, with their answers."""
+"""Cards: questions to a person, and their answers."""

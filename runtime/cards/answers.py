@@ -1,4 +1,4 @@
-"""Answers to cards: record one, act on it by the card's kind and act, hand it to the card's task."""
+"""Answers to cards: record an answer, run the handler for the card's kind and act, deliver it to the card's task."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ PERSON_ONLY = {
     CardKind.PERMISSION: "a permission",
     CardKind.IRREVERSIBLE: "what cannot be undone",
 }
-"""The kinds of cards whose answer authorises something, and what: a program answers none of them, whatever it says."""
+"""Kinds of cards that only a person may answer, each with what the answer authorises."""
 CardAct = tuple[CardKind, str]
-"""What a card is about: its kind and its act, which is empty for a card without one."""
+"""Kind and act of a card; the act is empty for a card without one."""
 AnswerHandler = Callable[[Scope, Card], None]
-"""Acts on an answered card, in the transaction that records the answer; raises to leave the card open."""
+"""Acts on an answered card, in the transaction that records the answer; an error leaves the card open."""
 
 
 @dataclass(frozen=True)
 class CardAnswers:
-    """What an answered card does, by its kind and act.
+    """Handlers of answered cards, by kind and act.
 
-    An answer to a card that is not listed is delivered to the card's task and does nothing else.
+    An answer without a handler is delivered to the card's task, and nothing else happens.
     """
 
     handlers: Mapping[CardAct, AnswerHandler] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class CardAnswers:
         return cls(joined)
 
     def act_on(self, scope: Scope, card: Card) -> None:
-        """Do what the answer asks for. A card with an unknown act is never taken for one without an act."""
+        """Run the handler of an answered card. An unknown act is never treated as no act."""
         self.handlers.get((card.kind, card.act), deliver_card_answer)(scope, card)
 
 
@@ -63,10 +63,10 @@ def answer_card(
     *,
     speaks_as: str = "person",
 ) -> Card:
-    """Record a choice and act on it in the same transaction; `speaks_as` says whether a program chose for the person.
+    """Record a choice and act on it in the same transaction; `speaks_as` is `program` where a program's key chose.
 
-    Raises RefusedError for a program, whatever its option, where the card is for a person only. Raises ConflictError
-    with the first answer when there is one, or with the state of a card that is no longer open.
+    Raises RefusedError for a program where only a person may answer, InvalidError for an unknown option, and
+    ConflictError with the first answer, or with the state of a card that is no longer open.
     """
     card = get_card(scope, card_id)
     _check_speaker(card, speaks_as)
@@ -102,9 +102,9 @@ def answer_card(
 def answer_card_in_words(
     scope: Scope, card: Card, option: str | None, text: str, person_id: str, *, speaks_as: str
 ) -> bool:
-    """Close a task's question by what was written to the task; False when it is no longer open.
+    """Close a card that a person has answered with a message; return False when it is no longer open.
 
-    `option` is the one that the words name, where they name one. The words themselves reach the task as a message.
+    `option` is the one that the text names, where it names one. The text itself reaches the task as a message.
     """
     if card.task_id is not None and tasks.lock_task_with_turn(scope, card.task_id).status in ENDED_TASK_STATUSES:
         return False
@@ -127,13 +127,13 @@ def answer_card_in_words(
 
 
 def deliver_card_answer(scope: Scope, card: Card) -> None:
-    """Hand the answer to the card's task as input; a card without a task has nowhere to deliver to."""
+    """Deliver the answer to the card's task as input; do nothing for a card without a task."""
     if card.task_id is not None:
         inbox.deliver_input(scope, card.task_id, InputKind.ANSWER, card.id)
 
 
 def revoke_answer(scope: Scope, card: Card) -> None:
-    """Take back the answer that was just given to a card whose facts no longer hold, and tell its task."""
+    """Take back the answer just given to a card whose facts no longer hold: supersede the card and tell its task."""
     scope.change(
         scope.update(cards)
         .where(cards.c.id == card.id)
@@ -151,7 +151,7 @@ def revoke_answer(scope: Scope, card: Card) -> None:
 
 
 def expire_card(scope: Scope, card: Card) -> bool:
-    """Close a card whose time is over and tell its task, which may ask again; False when it was answered meanwhile."""
+    """Expire an overdue card and tell its task, which may ask again; return False where it was closed before."""
     if card.task_id is not None:
         tasks.lock_task_with_turn(scope, card.task_id)
     closed = (
@@ -176,7 +176,7 @@ def _check_speaker(card: Card, speaks_as: str) -> None:
 
 
 def _check_task(scope: Scope, card: Card, status: TaskStatus) -> None:
-    """Nothing is ordered or begun for a task that has ended, whatever stands open."""
+    """Refuse the answer to a card that is still open though its task has ended."""
     if status in ENDED_TASK_STATUSES and get_card(scope, card.id).state == CardState.OPEN:
         raise ConflictError(
             f"the card can no longer be answered: its task is {status}", state=CardState.VOID, answer=None

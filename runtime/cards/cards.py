@@ -1,4 +1,4 @@
-"""Cards: questions to a person. Open one, find and list them, close those that ask no more."""
+"""Cards: questions to a person. Open one, find and list them, close those that no longer need an answer."""
 
 from __future__ import annotations
 
@@ -20,13 +20,27 @@ CHECKPOINT_OPTIONS = ({"id": "continue", "label": "Continue"}, {"id": "adjust", 
 RESULT_OPTIONS = ({"id": "accept", "label": "Accept"}, {"id": "change", "label": "Change something"})
 IRREVERSIBLE_OPTIONS = ({"id": "confirm", "label": "Confirm", "danger": True}, {"id": "keep", "label": "Keep it"})
 LIMIT_OPTIONS = ({"id": "raise", "label": "Raise the limit"}, {"id": "stop", "label": "Stop the task"})
+_GET = statements.select(cards).where(cards.c.id == sa.bindparam("card"))
+_ALL_OPEN_OF_TASK = (
+    statements.select(cards)
+    .where(cards.c.state == CardState.OPEN, cards.c.task_id == sa.bindparam("task"))
+    .order_by(cards.c.created_at, cards.c.id)
+)
+_OPEN_OF_TASK = _ALL_OPEN_OF_TASK.limit(sa.bindparam("most"))
+_CLOSE_ALL = (
+    statements.update(cards)
+    .where(cards.c.task_id == sa.bindparam("task"), cards.c.state == CardState.OPEN)
+    .values(state=sa.bindparam("becomes"))
+    .returning(cards.c.id)
+)
+_CLOSE_KINDS = _CLOSE_ALL.where(cards.c.kind.in_(sa.bindparam("kinds", expanding=True)))
 
 
 @dataclass(frozen=True)
 class Card:
-    """`subject` holds the stored facts that an answer acts on; the model's words are only `title` and `body`.
+    """A card. `subject` holds the stored facts that an answer acts on; the model's words are only `title` and `body`.
 
-    `answered_as` is `person` or `program`: whether it was a program's key that answered for `answered_by`.
+    `answered_as` is `program` where a program's key answered for the person `answered_by`, else `person`.
     """
 
     id: str
@@ -51,7 +65,7 @@ class Card:
 
     @property
     def act(self) -> str:
-        """What the answer decides on, by name; empty for a card whose kind says enough."""
+        """The name of what the answer decides, from the subject; empty for a card whose kind says enough."""
         return str(self.subject.get("act", ""))
 
 
@@ -78,7 +92,7 @@ def open_card(
     subject: Mapping[str, Any] | None = None,
     expires_at: datetime | None = None,
 ) -> Card:
-    """Ask once per `cause`; the same cause answers the card it made before, in whatever state it is."""
+    """Open a card, once per `cause`; for a known cause, return its card in whatever state that is."""
     card_id = scope.ids.new("card")
     added = scope.insert_new(
         cards,
@@ -105,27 +119,6 @@ def open_card(
     return get_card(scope, card_id)
 
 
-_GET = statements.select(cards).where(cards.c.id == sa.bindparam("card"))
-_OPEN_OF_TASK = (
-    statements.select(cards)
-    .where(cards.c.state == CardState.OPEN, cards.c.task_id == sa.bindparam("task"))
-    .order_by(cards.c.created_at, cards.c.id)
-    .limit(sa.bindparam("most"))
-)
-_EVERY_OPEN = (
-    statements.select(cards)
-    .where(cards.c.state == CardState.OPEN, cards.c.task_id == sa.bindparam("task"))
-    .order_by(cards.c.created_at, cards.c.id)
-)
-_CLOSE_ALL = (
-    statements.update(cards)
-    .where(cards.c.task_id == sa.bindparam("task"), cards.c.state == CardState.OPEN)
-    .values(state=sa.bindparam("becomes"))
-    .returning(cards.c.id)
-)
-_CLOSE_KINDS = _CLOSE_ALL.where(cards.c.kind.in_(sa.bindparam("kinds", expanding=True)))
-
-
 def get_card(scope: Scope, card_id: str) -> Card:
     row = scope.first(_GET, card=card_id)
     if row is None:
@@ -134,25 +127,25 @@ def get_card(scope: Scope, card_id: str) -> Card:
 
 
 def is_card_answered(scope: Scope, card_id: str) -> bool:
-    """Whether a person has answered the card; an open one shows nothing yet."""
+    """Tell whether the card has been answered, and so can serve as evidence."""
     query = scope.select(cards.c.id).where(cards.c.id == card_id, cards.c.state == CardState.ANSWERED)
     return scope.first(query) is not None
 
 
 def list_open_cards(scope: Scope, task_id: str | None = None, limit: int = 50) -> list[Card]:
-    """Open cards, oldest first, to be shown; of one task where it is given."""
+    """List open cards to be shown, oldest first; only those of `task_id` where it is given."""
     if task_id is None:
         return list_cards(scope, state=CardState.OPEN, limit=limit)
     return [_card_from_row(row) for row in scope.rows(_OPEN_OF_TASK, task=task_id, most=limit)]
 
 
 def list_all_open_cards(scope: Scope, task_id: str) -> list[Card]:
-    """All open cards of a task, oldest first, however many: what decides about the task goes by them."""
-    return [_card_from_row(row) for row in scope.rows(_EVERY_OPEN, task=task_id)]
+    """List all open cards of a task, oldest first, without a limit: decisions about the task need every one."""
+    return [_card_from_row(row) for row in scope.rows(_ALL_OPEN_OF_TASK, task=task_id)]
 
 
 def list_all_open_cards_of_kind(scope: Scope, kind: CardKind) -> list[Card]:
-    """All open cards of a kind, oldest first, however many, whatever their task."""
+    """List all open cards of a kind, of any task or none, oldest first, without a limit."""
     query = scope.select(cards).where(cards.c.state == CardState.OPEN, cards.c.kind == kind)
     return [_card_from_row(row) for row in scope.rows(query.order_by(cards.c.created_at, cards.c.id))]
 
@@ -165,6 +158,7 @@ def list_cards(
     limit: int = 50,
     after: tuple[datetime, str] | None = None,
 ) -> list[Card]:
+    """List cards, oldest first; `after` is where the previous page ended, as time and id."""
     query = scope.select(cards)
     if state is not None:
         query = query.where(cards.c.state == state)
@@ -177,31 +171,31 @@ def list_cards(
 
 
 def close_open_cards(scope: Scope, task_id: str, state: CardState, kinds: Sequence[CardKind] = ()) -> int:
-    """Make every open card of a task `void` or `superseded`; of these kinds where any are named."""
+    """Make every open card of a task `void` or `superseded`, or only those of the given kinds; return how many."""
     if kinds:
-        met = scope.rows(_CLOSE_KINDS, task=task_id, kinds=list(kinds), becomes=state)
+        closed = scope.rows(_CLOSE_KINDS, task=task_id, kinds=list(kinds), becomes=state)
     else:
-        met = scope.rows(_CLOSE_ALL, task=task_id, becomes=state)
-    for row in met:
+        closed = scope.rows(_CLOSE_ALL, task=task_id, becomes=state)
+    for row in closed:
         scope.changed("card", row.id)
-    if met:
+    if closed:
         scope.changed("task", task_id)
-    return len(met)
+    return len(closed)
 
 
 def lock_card(scope: Scope, card_id: str) -> None:
-    """Nobody answers or closes the card until the transaction ends."""
+    """Lock the card's row, so that no one answers or closes the card until the transaction ends."""
     scope.first(scope.select(cards.c.id).where(cards.c.id == card_id).with_for_update())
 
 
 def list_overdue_cards(scope: Scope, limit: int = 100) -> list[Card]:
-    """Open cards whose time is over, oldest first."""
+    """List open cards that have expired, the earliest deadline first."""
     query = scope.select(cards).where(cards.c.state == CardState.OPEN, cards.c.expires_at <= scope.now)
     return [_card_from_row(row) for row in scope.rows(query.order_by(cards.c.expires_at, cards.c.id).limit(limit))]
 
 
 def supersede_card(scope: Scope, card_id: str) -> bool:
-    """Ask no more, since something newer came; False when it is not open."""
+    """Close a card because something newer has replaced its question; return False when it is not open."""
     closed = (
         scope.update(cards)
         .where(cards.c.id == card_id, cards.c.state == CardState.OPEN)
@@ -214,6 +208,7 @@ def supersede_card(scope: Scope, card_id: str) -> bool:
 
 
 def note_card_change(scope: Scope, card_id: str, task_id: str | None) -> None:
+    """Note for the event streams that a card has changed, and its task with it."""
     scope.changed("card", card_id)
     if task_id is not None:
         scope.changed("task", task_id)

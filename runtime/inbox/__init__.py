@@ -1,1 +1,1 @@
-"""What has come for a task, from the message to the turn that is queued to read it."""
+"""Messages and other inputs of a task, from their arrival to the turn that is queued to read them."""

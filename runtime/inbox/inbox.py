@@ -1,4 +1,4 @@
-"""The inbox of a task. Delivered is not read: a step claims its inputs, then commits that it has read them."""
+"""The inbox of a task. Delivery is not reading: a step claims its inputs, then consumes them with its decision."""
 
 from __future__ import annotations
 
@@ -16,30 +16,6 @@ from runtime.inbox.turn_queue import wake_task
 from runtime.statuses import READ_INPUT_STATES, UNREAD_INPUT_STATES, InputKind, InputState, MessageState
 from runtime.tables import cards, inbox, messages
 from runtime.tasks import tasks
-
-
-@dataclass(frozen=True)
-class InboxItem:
-    """One input: `ref_id` names the message, order, card or object by `kind`; `position` is the order of reading."""
-
-    id: str
-    task_id: str
-    kind: InputKind
-    ref_id: str
-    state: InputState
-    position: int | None
-    turn_id: str | None
-    step: int | None
-    created_at: datetime
-    consumed_at: datetime | None
-
-
-def _item_from_row(row: sa.Row[Any]) -> InboxItem:
-    fields = dict(row._mapping)
-    fields.pop("workspace_id")
-    fields["kind"], fields["state"] = InputKind(fields["kind"]), InputState(fields["state"])
-    return InboxItem(**fields)
-
 
 _CLAIM = (
     statements.update(inbox)
@@ -67,8 +43,33 @@ _READ_AFTER = (
 )
 
 
+@dataclass(frozen=True)
+class InboxItem:
+    """One input of a task. `ref_id` is the id of the message, order, card, object or skill; `position` counts up in
+    the order of reading.
+    """
+
+    id: str
+    task_id: str
+    kind: InputKind
+    ref_id: str
+    state: InputState
+    position: int | None
+    turn_id: str | None
+    step: int | None
+    created_at: datetime
+    consumed_at: datetime | None
+
+
+def _item_from_row(row: sa.Row[Any]) -> InboxItem:
+    fields = dict(row._mapping)
+    fields.pop("workspace_id")
+    fields["kind"], fields["state"] = InputKind(fields["kind"]), InputState(fields["state"])
+    return InboxItem(**fields)
+
+
 def store_input(scope: Scope, task_id: str, kind: InputKind, ref_id: str) -> bool:
-    """Store an input once, without waking anybody; what was moved elsewhere and comes back is input again."""
+    """Store an input once, without waking its task; an input that was moved away and comes back is delivered again."""
     added = scope.insert_new(
         inbox,
         id=scope.ids.new("in"),
@@ -80,25 +81,25 @@ def store_input(scope: Scope, task_id: str, kind: InputKind, ref_id: str) -> boo
     )
     if not added:
         moved = scope.update(inbox).where(_is(task_id, kind, ref_id), inbox.c.state == InputState.MOVED)
-        # No step has tried it since it came back.
-        anew = {
+        # It looks untried, since no step has claimed it after its return.
+        as_new = {
             "id": scope.ids.new("in"),
             "state": InputState.DELIVERED,
             "turn_id": None,
             "step": None,
             "created_at": scope.now,
         }
-        added = scope.change(moved.values(**anew)) == 1
+        added = scope.change(moved.values(**as_new)) == 1
     if added:
         scope.changed("task", task_id)
     return added
 
 
 def deliver_input(scope: Scope, task_id: str, kind: InputKind, ref_id: str) -> None:
-    """Store an input once and see that a turn reads it."""
+    """Store an input once and wake the task to read it."""
     tasks.lock_task(scope, task_id)
     store_input(scope, task_id, kind, ref_id)
-    # The cause is the delivery, not the thing: a message that is moved to another task wakes that one too.
+    # The cause names the delivery, not the message: one that is moved to another task wakes that task too.
     item_id = scope.scalar(scope.select(inbox.c.id).where(_is(task_id, kind, ref_id)))
     wake_task(scope, task_id, f"{kind}:{item_id}")
 
@@ -108,22 +109,19 @@ def _is(task_id: str, kind: InputKind, ref_id: str) -> sa.ColumnElement[bool]:
 
 
 def list_unread(scope: Scope, task_id: str) -> list[InboxItem]:
-    """What no step has read, oldest first."""
+    """List inputs that no step has read, oldest first."""
     query = scope.select(inbox).where(inbox.c.task_id == task_id, inbox.c.state.in_(UNREAD_INPUT_STATES))
     return [_item_from_row(row) for row in scope.rows(query.order_by(inbox.c.created_at, inbox.c.id))]
 
 
 def claim_inbox(scope: Scope, task_id: str, turn_id: str, step: int) -> list[InboxItem]:
-    """Take everything unread for a step, oldest first.
-
-    A claim is no reading: what is not consumed can be claimed again.
-    """
+    """Claim all unread inputs for a step, oldest first; what is not consumed later can be claimed again."""
     claimed = [_item_from_row(row) for row in scope.rows(_CLAIM, task=task_id, by_turn=turn_id, by_step=step)]
     return sorted(claimed, key=lambda item: (item.created_at, item.id))
 
 
 def consume_inbox(scope: Scope, items: list[InboxItem], turn_id: str, step: int) -> None:
-    """Record that a step has read the items, in their order; part of the decision's commit."""
+    """Record that a step has read the items, in their order, in the transaction that stores its decision."""
     if not items:
         return
     last = scope.scalar(
@@ -145,7 +143,7 @@ def consume_inbox(scope: Scope, items: list[InboxItem], turn_id: str, step: int)
 
 
 def unclaim_inbox(scope: Scope, task_id: str) -> None:
-    """Give back what a step claimed and never read; it stays noted that the step has tried."""
+    """Make claimed but unread inputs deliverable again; which turn has tried them stays noted."""
     scope.change(
         scope.update(inbox)
         .where(inbox.c.task_id == task_id, inbox.c.state == InputState.CLAIMED)
@@ -154,7 +152,7 @@ def unclaim_inbox(scope: Scope, task_id: str) -> None:
 
 
 def supersede_inbox(scope: Scope, task_id: str) -> None:
-    """End what nobody will read any more, since its task is closed."""
+    """Supersede the unread inputs of a task that has ended."""
     unread_items = scope.update(inbox).where(inbox.c.task_id == task_id, inbox.c.state.in_(UNREAD_INPUT_STATES))
     for row in scope.rows(unread_items.values(state=InputState.SUPERSEDED).returning(inbox.c.kind, inbox.c.ref_id)):
         if row.kind == InputKind.MESSAGE:
@@ -164,7 +162,7 @@ def supersede_inbox(scope: Scope, task_id: str) -> None:
 
 
 def find_untried_input(scope: Scope, task_id: str, turn_id: str, since: datetime) -> str | None:
-    """The oldest input that came to a task after its turn began and that no step of that turn has tried to read."""
+    """Return the id of the oldest unread input since `since` that no step of the turn has tried to read."""
     untried = sa.or_(inbox.c.turn_id.is_(None), inbox.c.turn_id != turn_id)
     mine = sa.and_(inbox.c.task_id == task_id, inbox.c.state == InputState.DELIVERED)
     query = scope.select(inbox.c.id).where(mine, inbox.c.created_at > since, untried)
@@ -192,12 +190,12 @@ def find_last_message_read(scope: Scope, task_id: str) -> str | None:
 
 
 def list_read_by_turn(scope: Scope, turn_id: str) -> list[InboxItem]:
-    """What the steps of a turn have read, in the order of reading."""
+    """List what the steps of a turn have read, in the order of reading."""
     return list_read_by_turns(scope, [turn_id])
 
 
 def has_program_spoken(scope: Scope, task_id: str) -> bool:
-    """Whether a step of the task has read, or is reading, what a program wrote or how it answered a card."""
+    """Tell whether a step of the task has read, or is reading, a program's message or its answer to a card."""
     read = scope.select(inbox.c.id).where(inbox.c.task_id == task_id, inbox.c.state.in_(READ_INPUT_STATES))
     wrote = read.where(
         inbox.c.kind == InputKind.MESSAGE, messages.c.id == inbox.c.ref_id, messages.c.asked_by == "program"
@@ -207,7 +205,7 @@ def has_program_spoken(scope: Scope, task_id: str) -> bool:
 
 
 def is_all_withdrawn(scope: Scope, task_id: str) -> bool:
-    """Whether all that this task was ever given was taken back or moved away before any of it was read."""
+    """Tell whether every input of the task was withdrawn, replaced or moved away before a step read it."""
     states = scope.rows(scope.select(inbox.c.state).where(inbox.c.task_id == task_id).distinct())
     return bool(states) and {row.state for row in states} <= {
         InputState.WITHDRAWN,

@@ -1,4 +1,4 @@
-"""Messages: what a person or the agent said, cleaned before it is stored, and each message's state."""
+"""Messages of people and of the agent: clean their text, store them, find them, move their state on."""
 
 from __future__ import annotations
 
@@ -19,31 +19,35 @@ from runtime.statuses import WITHDRAWN_MESSAGE_STATES, MessageState
 from runtime.tables import messages
 
 LONGEST_TEXT = 500_000
-_UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}
+_INVISIBLE_CATEGORIES = {"Cc", "Cf", "Zl", "Zp", "Zs"}
 _EMPTY_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 
 
 def clean_text(text: str) -> str:
-    """The text as it may be stored: no NUL, no lone surrogate, no blank ends, and nothing where nothing would be seen.
+    """Return the text as it may be stored: without NULs, lone surrogates and blank ends; empty if nothing is visible.
 
-    Raises InvalidError past the limit.
+    Raises InvalidError for a text longer than `LONGEST_TEXT`.
     """
     kept = text.replace("\x00", "").encode("utf-8", "replace").decode().strip()
     if len(kept) > LONGEST_TEXT:
         raise InvalidError(
             f"the text has {len(kept):,} characters and a message holds {LONGEST_TEXT:,}: attach it as a file"
         )
-    return kept if any(map(_shows, kept)) else ""
+    return kept if any(map(_is_visible, kept)) else ""
 
 
-def _shows(char: str) -> bool:
-    """Whether a character is seen, or changes what is: not blanks, format marks and letters that are drawn empty."""
-    return unicodedata.category(char) not in _UNSEEN and char not in _EMPTY_LETTERS
+def _is_visible(char: str) -> bool:
+    """Tell whether a character shows: blanks, format marks and letters that are drawn empty do not."""
+    return unicodedata.category(char) not in _INVISIBLE_CATEGORIES and char not in _EMPTY_LETTERS
 
 
 @dataclass(frozen=True)
 class Message:
-    """`author` is `user` or `agent`; `task_id` is None in Main; `turn_id` wrote it, where the agent did."""
+    """A message. `author` is `user` or `agent`; `task_id` is None in Main.
+
+    `turn_id` is the turn that wrote it, for the agent's, or the turn of Main that has read it, for a person's. The
+    `to_` fields name what a person addressed.
+    """
 
     id: str
     person_id: str
@@ -89,9 +93,9 @@ def receive_message(
     to_card_id: str | None = None,
     language: str = "",
 ) -> Message:
-    """Store a person's message and ring for its routing; the same request under one `client_id` is stored once.
+    """Store a person's message and ring for its routing; a repeated request with the same `client_id` is stored once.
 
-    Raises ConflictError where the `client_id` was used for other words, by another person, or to another addressee.
+    Raises ConflictError where the `client_id` was used before for another text, person or addressee.
     """
     kept = clean_text(text)
     if not kept and not attachments:
@@ -128,7 +132,7 @@ def receive_message(
 
 
 def _digest(*request: object) -> str:
-    """Tells the same request from another one, whatever became of its row."""
+    """Digest a request, to tell a repeated one from another one even after its row has changed."""
     return hashlib.sha256(json.dumps(request).encode()).hexdigest()
 
 
@@ -140,7 +144,7 @@ def get_message(scope: Scope, message_id: str) -> Message:
 
 
 def find_message_of_client(scope: Scope, client_id: str) -> Message | None:
-    """The message that was stored under a sender's own id."""
+    """Return the message that was stored under the sender's own id."""
     row = scope.first(scope.select(messages).where(messages.c.client_id == client_id))
     return None if row is None else _message_from_row(row)
 
@@ -150,13 +154,13 @@ def message_exists(scope: Scope, message_id: str) -> bool:
 
 
 def list_messages_by_ids(scope: Scope, message_ids: Sequence[str]) -> list[Message]:
-    """Those of the messages that are in this workspace, in the order they came."""
+    """List those of the messages that are in this workspace, oldest first."""
     query = scope.select(messages).where(messages.c.id.in_(message_ids))
     return [_message_from_row(row) for row in scope.rows(query.order_by(messages.c.created_at, messages.c.id))]
 
 
 def find_oldest_unrouted(scope: Scope, person_id: str) -> Message | None:
-    """The person's message that is next to be routed."""
+    """Return the person's message that is next to be routed."""
     row = scope.first(
         scope.select(messages)
         .where(
@@ -169,7 +173,7 @@ def find_oldest_unrouted(scope: Scope, person_id: str) -> Message | None:
 
 
 def list_unrouted(scope: Scope, before: datetime) -> list[Message]:
-    """Messages that wait for routing since before then; the watch rings for them again."""
+    """List messages that have waited for routing since before a time; the watch rings for them again."""
     query = scope.select(messages).where(messages.c.state == MessageState.RECEIVED, messages.c.created_at < before)
     return [_message_from_row(row) for row in scope.rows(query.order_by(messages.c.created_at).limit(100))]
 
@@ -177,7 +181,7 @@ def list_unrouted(scope: Scope, before: datetime) -> list[Message]:
 def set_message_state(
     scope: Scope, message_id: str, state: MessageState, *, was: Sequence[MessageState], **values: Any
 ) -> bool:
-    """Move a message on, if it still stands at one of `was`."""
+    """Set the state of a message if it is still one of `was`; return whether it was."""
     changed = scope.change(
         scope.update(messages)
         .where(messages.c.id == message_id, messages.c.state.in_(was))
@@ -189,14 +193,14 @@ def set_message_state(
 
 
 def list_task_messages(scope: Scope, task_id: str, limit: int = 200) -> list[Message]:
-    """The newest messages of a task, oldest first."""
+    """List the newest messages of a task, oldest first."""
     query = scope.select(messages).where(messages.c.task_id == task_id)
     rows = scope.rows(query.order_by(messages.c.created_at.desc(), messages.c.id.desc()).limit(limit))
     return [_message_from_row(row) for row in reversed(rows)]
 
 
 def list_main_messages(scope: Scope, person_id: str, limit: int = 40) -> list[Message]:
-    """The newest messages of a person's main thread, oldest first; words that were withdrawn are left out."""
+    """List the newest messages of a person's main thread, oldest first, without those that were withdrawn."""
     query = scope.select(messages).where(
         messages.c.person_id == person_id,
         messages.c.state.not_in(WITHDRAWN_MESSAGE_STATES),
@@ -217,7 +221,7 @@ def store_agent_message(
     language: str,
     turn_id: str | None = None,
 ) -> Message:
-    """Store the agent's words once per `cause`; they go to the channel that `reply_to` came in by."""
+    """Store a message of the agent once per `cause`; it goes to the channel that `reply_to` came from."""
     channel = scope.scalar(scope.select(messages.c.channel_id).where(messages.c.id == reply_to))
     message_id = scope.ids.new("msg")
     added = scope.insert_new(

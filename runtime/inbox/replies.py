@@ -1,4 +1,4 @@
-"""Readers and replies: which turn has read a message, which replies it has, and where a reply goes."""
+"""Readers and replies of a message: which turn has read it, which replies it has, and where a reply goes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from runtime.tables import inbox, messages
 
 
 def find_reader(scope: Scope, message: Message) -> tuple[str, int | None] | None:
-    """The turn that has read a message, or is reading it, and its step; None where none does."""
-    places = scope.select(inbox).where(inbox.c.kind == InputKind.MESSAGE, inbox.c.ref_id == message.id)
-    item = scope.first(places.where(inbox.c.state.in_(READ_INPUT_STATES)))
+    """Return the turn and step that have read a message, or are reading it; None where there are none."""
+    items = scope.select(inbox).where(inbox.c.kind == InputKind.MESSAGE, inbox.c.ref_id == message.id)
+    item = scope.first(items.where(inbox.c.state.in_(READ_INPUT_STATES)))
     if item is not None:
         return item.turn_id, item.step
     # Main has no inbox: the first step of the turn that was made for a message reads it.
@@ -23,7 +23,7 @@ def find_reader(scope: Scope, message: Message) -> tuple[str, int | None] | None
 
 
 def make_read_conflict(message: Message, reader: tuple[str, int | None] | None, **more: Any) -> ConflictError:
-    """What is told where a message is not as it was: its state, and who has read it, with what `more` there is."""
+    """Make the error for a message that can no longer be changed: its state, who has read it, and `more` fields."""
     turn_id, step = reader or (None, None)
     return ConflictError(
         f"the message is {message.state}: step {step} of {turn_id} has read it; send a new message instead"
@@ -37,11 +37,11 @@ def make_read_conflict(message: Message, reader: tuple[str, int | None] | None, 
 
 
 ReplyPlace = tuple[str | None, str | None]
-"""A channel, with whom it leads to; the pages are one place for all."""
+"""A channel and the person it leads to. Both are None for the web pages, which are one place for all."""
 
 
 def reply_place_of(message: Message) -> ReplyPlace:
-    """Where an answer to a message goes: fixed when it came in."""
+    """Return where a reply to a message goes, which is fixed when the message comes in."""
     return _reply_place(message.channel_id, message.person_id)
 
 
@@ -49,12 +49,13 @@ def _reply_place(channel_id: str | None, person_id: str) -> ReplyPlace:
     return (channel_id, None if channel_id is None else person_id)
 
 
-def list_replies(scope: Scope, asked: Sequence[Message], readers: Mapping[str, str]) -> dict[str, list[str]]:
-    """What was said to each of these messages, by its id, oldest first.
+def list_replies(scope: Scope, to: Sequence[Message], readers: Mapping[str, str]) -> dict[str, list[str]]:
+    """List the ids of the replies to each of these messages, by the message's id, oldest first.
 
-    `readers` names by a message's id the turn that read it: one reply may answer all that a turn read of a place.
+    `readers` maps a message's id to the turn that read it: one reply answers every message that a turn has read from
+    the same place.
     """
-    said = scope.select(
+    replies = scope.select(
         messages.c.id,
         messages.c.reply_to,
         messages.c.turn_id,
@@ -62,9 +63,9 @@ def list_replies(scope: Scope, asked: Sequence[Message], readers: Mapping[str, s
         messages.c.person_id,
         messages.c.created_at,
     )
-    # Two questions, since each has an index of its own.
-    named = scope.rows(said.where(messages.c.reply_to.in_([message.id for message in asked])))
-    by_turns = said.where(messages.c.turn_id.in_(sorted(set(readers.values()))), messages.c.author == "agent")
+    # Two queries, since each has its own index.
+    named = scope.rows(replies.where(messages.c.reply_to.in_([message.id for message in to])))
+    by_turns = replies.where(messages.c.turn_id.in_(sorted(set(readers.values()))), messages.c.author == "agent")
     found = {row.id: row for row in (*named, *scope.rows(by_turns))}
     in_order = sorted(found.values(), key=lambda row: (row.created_at, row.id))
     return {
@@ -77,5 +78,5 @@ def list_replies(scope: Scope, asked: Sequence[Message], readers: Mapping[str, s
                 and _reply_place(row.channel_id, row.person_id) == reply_place_of(message)
             )
         ]
-        for message in asked
+        for message in to
     }

@@ -1,4 +1,4 @@
-"""Queue a turn for a task, at most one open at a time, or for a message in Main."""
+"""Queue of turns: a task has at most one open turn at a time, a message in Main one turn in all."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from runtime.tasks import tasks
 
 
 def wake_task(scope: Scope, task_id: str, cause: str) -> str | None:
-    """Queue a turn and ring for it; None when one is open, or the task is stopped, paused or archived.
+    """Queue a turn and ring for it; return None when one is open, or the task is stopped, paused or archived.
 
-    A cause that meets an open turn is not lost: it is stored as input, and the turn's close looks for input.
+    Nothing is lost where a turn is open: the cause is stored as input, and the open turn looks for input at its end.
     """
     task = tasks.lock_task(scope, task_id)
     if task.status in RESTING_TASK_STATUSES or _has_open_turn(scope, task_id):
@@ -27,7 +27,7 @@ def wake_task(scope: Scope, task_id: str, cause: str) -> str | None:
 
 
 def queue_main_turn(scope: Scope, message: Message) -> str | None:
-    """Queue Main's turn for one message; None when it has one."""
+    """Queue Main's turn for one message and ring for it; return None when the message has a turn already."""
     turn_id = _queue_turn(scope, None, message.id, f"main:{message.id}")
     if turn_id is None:
         return None
@@ -37,7 +37,7 @@ def queue_main_turn(scope: Scope, message: Message) -> str | None:
 
 
 def _has_open_turn(scope: Scope, task_id: str) -> bool:
-    # Asked before the insert, which would wait for whoever holds the turn's row while that one waits for the task's.
+    # Looked up before the insert: an insert would wait for the holder of the turn's row, which may wait for the task's.
     # A turn that is just being closed counts as open: its closing waits for our commit and then looks for input.
     query = scope.select(turns.c.id).where(turns.c.task_id == task_id, turns.c.status.in_(OPEN_TURN_STATUSES))
     return scope.first(query) is not None

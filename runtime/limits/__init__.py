@@ -1,1 +1,1 @@
-"""What a task may do and spend: autonomy, credits, and the guard that decides by both."""
+"""Limits on what a task may do and spend: autonomy, credits, and the guard that applies both."""

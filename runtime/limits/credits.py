@@ -1,8 +1,8 @@
-"""Credits: what a workspace may spend. A reservation is held for an order, then settled or released, once.
+"""Credits: what a workspace may spend. An order's amount is reserved, then settled or released, once.
 
 Entries are only ever added. Code that reserves or changes money locks the budget's row first (`lock_budget`), so that
-two orders never see the same last unit. That row also holds the sums of the entries and of the reservations. They
-change in the transaction that adds an entry, and nowhere else, so that no query adds up all that was ever spent.
+two orders never spend the same credit. That row also holds the sums of the entries and of the reservations. They
+change only in the transaction that adds an entry, so no query has to add up everything that was ever spent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WEIGHT: sa.ColumnElement[Decimal] = sa.case(
 _ZONE = sa.select(workspaces.c.timezone).where(workspaces.c.id == budgets.c.workspace_id).scalar_subquery()
 _BUDGET = statements.select(budgets, _ZONE.label("zone"))
 _LOCK = statements.select(budgets.c.currency).with_for_update()
-# What belongs to a task with a plan budget counts against the plan, and not a second time against the day.
+# Reservations of a task with a plan budget count against the plan, and not against the day as well.
 _PLANNED = sa.select(tasks.c.id).where(
     tasks.c.workspace_id == reservations.c.workspace_id,
     tasks.c.id == reservations.c.task_id,
@@ -55,10 +55,10 @@ _MOVE = statements.update(budgets).values(
 
 @dataclass(frozen=True)
 class Budget:
-    """`balance` is what was granted less what was charged; `reserved` is held of it for open orders.
+    """The budget of a workspace. `balance` is granted less charged credit; `reserved` of it is held for open orders.
 
-    `spent_today` is what today's acts under the free allowance cost, held amounts included; the day is the local
-    date of the workspace's time zone.
+    `spent_today` is what today's orders under the free allowance cost, held amounts included. The day is the date in
+    the workspace's time zone.
     """
 
     currency: str
@@ -75,7 +75,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class PlanUse:
-    """What a task has used of its plan."""
+    """Amount and number of orders that a task has used of its plan."""
 
     amount: Decimal
     orders: int
@@ -83,7 +83,7 @@ class PlanUse:
 
 @dataclass(frozen=True)
 class Overcharge:
-    """What an order was quoted at and charged; `contested` is what its provider billed, where not all is charged."""
+    """Quote and charge of an order; `contested` says what its provider billed, where that is not what is charged."""
 
     quote: Decimal
     charge: Decimal
@@ -92,11 +92,10 @@ class Overcharge:
 
 @dataclass(frozen=True)
 class Reservation:
-    """`state` is held, settled or released; `card_id` is the card that authorised the amount, where one did.
+    """A reservation. `state` is held, settled or released; `card_id` is the card that authorised the amount, if any.
 
-    A question that a skill asks the model is an order too: `skill_id` names the skill, and no task does.
-
-    `contested` is what was billed, in words, where that is not what is charged.
+    A question that a skill asks the model is an order too: it has a `skill_id` and no `task_id`. `contested` says what
+    was billed, where that is not what is charged.
     """
 
     order_id: str
@@ -113,14 +112,14 @@ class Reservation:
 
 
 def lock_budget(scope: Scope) -> Budget:
-    """The budget, with its row locked until the end of the transaction."""
+    """Return the budget with its row locked until the transaction ends."""
     if scope.first(_LOCK) is None:
         raise NotFoundError("this workspace has no budget; `loopwright budget` sets one")
     return read_budget(scope)
 
 
 def read_budget(scope: Scope) -> Budget:
-    """What is there, what is held and what today's free acts cost."""
+    """Read the budget. Raises NotFoundError where the workspace has none."""
     row = scope.first(_BUDGET)
     if row is None:
         raise NotFoundError("this workspace has no budget; `loopwright budget` sets one")
@@ -136,7 +135,7 @@ def read_budget(scope: Scope) -> Budget:
 
 
 def read_time_zone(scope: Scope) -> ZoneInfo:
-    """The workspace's time zone."""
+    """Read the time zone of the workspace."""
     row = scope.first(_BUDGET)
     if row is None:
         raise NotFoundError("this workspace has no budget; `loopwright budget` sets one")
@@ -144,33 +143,33 @@ def read_time_zone(scope: Scope) -> ZoneInfo:
 
 
 def read_local_date(scope: Scope) -> date:
-    """The date in the workspace's zone: the day that its allowances are counted by."""
+    """Return today's date in the workspace's time zone, by which its daily allowances are counted."""
     return scope.now.astimezone(read_time_zone(scope)).date()
 
 
 def read_plan_use(scope: Scope, task_id: str) -> PlanUse:
-    """All that a task has cost or holds, whoever authorised it; what was given back counts no longer."""
+    """Add up what a task has cost or holds, with a card or without; released amounts do not count."""
     row = scope.first(_PLAN_USED, task=task_id)
     return PlanUse(ZERO, 0) if row is None else PlanUse(row.amount or ZERO, row.orders)
 
 
 def read_skill_spending(scope: Scope, skill_id: str, day: date) -> Decimal:
-    """What a skill has cost or holds on a day, whoever authorised it."""
+    """Add up what a skill has cost or holds on a day, with a card or without."""
     return scope.scalar(_SKILL_USED, that_day=day, skill=skill_id) or ZERO
 
 
 def find_overcharge(scope: Scope, task_id: str) -> Overcharge | None:
-    """The task's last charge above its quote or contested bill, until a person has approved something of it since."""
-    mine = scope.select(reservations).where(reservations.c.task_id == task_id)
+    """Return the task's last charge above quote, or contested bill; None once a card has authorised a later order."""
+    of_task = scope.select(reservations).where(reservations.c.task_id == task_id)
     above = sa.and_(reservations.c.state == "settled", reservations.c.charge > reservations.c.amount)
     over = scope.first(
-        mine.where(sa.or_(above, reservations.c.contested.is_not(None)), reservations.c.ended_at.is_not(None))
+        of_task.where(sa.or_(above, reservations.c.contested.is_not(None)), reservations.c.ended_at.is_not(None))
         .order_by(reservations.c.ended_at.desc())
         .limit(1)
     )
     if over is None:
         return None
-    since = mine.where(reservations.c.card_id.is_not(None), reservations.c.created_at >= over.ended_at)
+    since = of_task.where(reservations.c.card_id.is_not(None), reservations.c.created_at >= over.ended_at)
     return (
         None
         if scope.first(since.limit(1)) is not None
@@ -179,7 +178,7 @@ def find_overcharge(scope: Scope, task_id: str) -> Overcharge | None:
 
 
 def grant_credit(scope: Scope, amount: Decimal, cause: str) -> bool:
-    """Add credit (or take it back, below zero), once per cause."""
+    """Add credit, once per cause; a negative amount takes it back."""
     currency = lock_budget(scope).currency
     return _add_entry(scope, "grant", amount, currency, cause, None, balance=amount)
 
@@ -193,19 +192,20 @@ def reserve_credit(
     card_id: str | None = None,
     skill_id: str | None = None,
 ) -> bool:
-    """Hold an amount for an order, in the transaction that admits it; False when the order holds one already.
+    """Hold an amount for an order, in the transaction that admits it; return False when the order holds one already.
 
-    `card_id` names the card that authorised exactly this amount; such an amount uses no free allowance.
+    `card_id` names the card that authorised exactly this amount, which then does not use the free allowance.
     Raises RefusedError when the balance does not cover it.
     """
     if amount < ZERO:
         raise InvalidError(f"an order cannot cost {amount}")
-    now = lock_budget(scope)
+    budget = lock_budget(scope)
     if find_reservation(scope, order_id) is not None:
         return False
-    if amount > now.available:
+    if amount > budget.available:
         raise RefusedError(
-            f"needs {amount} {now.currency} but only {now.available} of {now.balance} is free; add credit to the budget"
+            f"needs {amount} {budget.currency} but only {budget.available} of {budget.balance} is free; "
+            "add credit to the budget"
         )
     scope.insert(
         reservations,
@@ -218,15 +218,14 @@ def reserve_credit(
         day=read_local_date(scope),
         created_at=scope.now,
     )
-    return _add_entry(scope, "reserve", amount, now.currency, order_id, order_id, reserved=amount)
+    return _add_entry(scope, "reserve", amount, budget.currency, order_id, order_id, reserved=amount)
 
 
 def settle_reservation(scope: Scope, order_id: str, charge: Decimal) -> bool:
-    """Charge an order, once; False when it was charged before.
+    """Charge an order, once; return False when it was charged before or has no reservation.
 
-    A charge above the reserved amount counts against the day and the plan; what it may be at most is the caller's to
-    know. An order whose
-    reservation was released (its result came late) is charged all the same.
+    A charge above the reserved amount counts against the day and the plan; the caller limits it. An order whose
+    reservation was released, because its result came late, is charged all the same.
     """
     if charge < ZERO:
         raise InvalidError(f"an order cannot be charged {charge}")
@@ -239,12 +238,12 @@ def settle_reservation(scope: Scope, order_id: str, charge: Decimal) -> bool:
 
 
 def note_contested_bill(scope: Scope, order_id: str, billed: str) -> None:
-    """Note that an order's provider billed something else than what is charged; `billed` says what."""
+    """Note what an order's provider billed (`billed`) where that is not what is charged."""
     scope.change(scope.update(reservations).where(reservations.c.order_id == order_id).values(contested=billed[:120]))
 
 
 def release_reservation(scope: Scope, order_id: str) -> bool:
-    """Give back what is held for an order; False when nothing is held."""
+    """Release what is held for an order; return False when nothing is held."""
     currency = lock_budget(scope).currency
     held = find_reservation(scope, order_id)
     if held is None or not _end_reservation(scope, order_id, ("held",), state="released"):
@@ -258,7 +257,7 @@ def find_reservation(scope: Scope, order_id: str) -> Reservation | None:
 
 
 def list_reservations_of_card(scope: Scope, card_id: str) -> list[Reservation]:
-    """What a card has authorised already."""
+    """List the reservations that a card has authorised."""
     return [
         _reservation_from_row(row)
         for row in scope.rows(scope.select(reservations).where(reservations.c.card_id == card_id))
@@ -291,7 +290,7 @@ def _add_entry(
     balance: Decimal = ZERO,
     reserved: Decimal = ZERO,
 ) -> bool:
-    """Add an entry, and what it means for the sums; False, and nothing is changed, when the cause has one already."""
+    """Add an entry and change the sums by it; return False, changing nothing, when the cause has an entry already."""
     added = scope.insert_new(
         entries,
         id=scope.ids.new("entry"),

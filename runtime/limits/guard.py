@@ -1,6 +1,6 @@
-"""Guard: decide whether a call may act. Permission, then autonomy, then budget; the first refusal is the answer.
+"""Guard: decide whether a call may act, by permission, then autonomy, then budget; the first refusal counts.
 
-It decides over stored facts. The model's words are not among them: what it claims was approved has no effect here.
+It decides by stored facts. The model's words are not among them: a claim that something was approved has no effect.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ GuardLimit = Literal["program", "overcharge", "operation", "day", "plan", "balan
 
 @dataclass(frozen=True)
 class CallFacts:
-    """What is stored about the asker, the task and the money, at the time `now`.
+    """Stored facts about the person, the task and the budget, at the time `now`.
 
-    `amount` is the quote of a paid call, else zero, and `kind` what it makes; `plan_spent` and `plan_orders` are what
+    `amount` is the quote of a paid call, else zero, and `kind` what it makes. `plan_spent` and `plan_orders` are what
     the task has used of its plan.
     """
 
@@ -51,7 +51,7 @@ class CallFacts:
     now: datetime
 
     def after(self, amount: Decimal) -> CallFacts:
-        """The facts once an act of this amount has been admitted without a card."""
+        """Return the facts as they are once an order of this amount has been admitted without a card."""
         budget = replace(self.budget, reserved=self.budget.reserved + amount)
         if self.plan is None:
             budget = replace(budget, spent_today=budget.spent_today + amount)
@@ -65,7 +65,7 @@ class CallAllowed:
 
 @dataclass(frozen=True)
 class NeedsQuote:
-    """A person must say yes to the amount first; `limit` is the first limit it meets, `reason` tells the person."""
+    """A person must approve the amount first; `limit` is the first limit it exceeds, `reason` explains it to them."""
 
     limit: GuardLimit
     reason: str
@@ -73,12 +73,12 @@ class NeedsQuote:
 
 @dataclass(frozen=True)
 class NeedsConfirmation:
-    """What cannot be undone is always asked about, at every autonomy level."""
+    """A person must confirm first, at every level of autonomy, since the call cannot be undone."""
 
 
 @dataclass(frozen=True)
 class CallRefused:
-    """The call may not act; `rule` is the first that said so."""
+    """The call may not act; `rule` is the first rule that refused it."""
 
     rule: GuardRule
     reason: str
@@ -88,12 +88,12 @@ GuardVerdict = CallAllowed | NeedsQuote | NeedsConfirmation | CallRefused
 
 
 def judge_call(facts: CallFacts) -> GuardVerdict:
-    """Pure; in the order permission, autonomy, budget."""
+    """Decide by permission, then autonomy, then budget, over the facts alone."""
     return _permission(facts) or refuse_at_checkpoint(facts.effect, facts.at_checkpoint) or _budget(facts)
 
 
 def refuse_by_role(effect: Effect, role: str | None) -> CallRefused | None:
-    """The first rule by itself: what a role may do at all; None when it may."""
+    """Apply the rule of permission by itself: refuse what a role may not do; None when it may."""
     if role is None:
         return CallRefused("permission", "the person has no role in this workspace")
     if effect is not Effect.READ and role == "viewer":
@@ -102,7 +102,7 @@ def refuse_by_role(effect: Effect, role: str | None) -> CallRefused | None:
 
 
 def has_open_checkpoint(scope: Scope, task_id: str | None) -> bool:
-    """Whether a checkpoint card of the task waits for its answer."""
+    """Tell whether a checkpoint card of the task waits for its answer."""
     held = scope.select(cards.c.id).where(
         cards.c.task_id == task_id, cards.c.kind == CardKind.CHECKPOINT, cards.c.state == CardState.OPEN
     )
@@ -110,13 +110,14 @@ def has_open_checkpoint(scope: Scope, task_id: str | None) -> bool:
 
 
 def refuse_at_checkpoint(effect: Effect, held: bool) -> CallRefused | None:
-    """The second rule by itself: what changes or costs something waits while a person is asked at a checkpoint."""
+    """Apply the rule of autonomy by itself: refuse calls that change or cost something while a checkpoint is open."""
     if effect in (Effect.WRITE, Effect.PAID) and held:
         return CallRefused("autonomy", "a checkpoint card is open; wait for the person's answer")
     return None
 
 
 def read_role(scope: Scope, person_id: str) -> str | None:
+    """Read the person's role in the workspace; None where they have none."""
     role: str | None = scope.scalar(scope.select(roles.c.role).where(roles.c.person_id == person_id))
     return role
 
@@ -170,7 +171,7 @@ def _paid(facts: CallFacts) -> GuardVerdict:
 
 
 def _allowance(facts: CallFacts) -> NeedsQuote | None:
-    """What may go without asking: within the task's plan where it has one, else the free allowance."""
+    """Return why the call exceeds the task's plan, or the free allowance if there is no plan; None if it does not."""
     amount, unit, budget = facts.amount, facts.currency, facts.budget
     if facts.plan is not None:
         outside = _outside(facts.plan, facts)
@@ -187,7 +188,7 @@ def _allowance(facts: CallFacts) -> NeedsQuote | None:
 
 
 def _outside(plan: Plan, facts: CallFacts) -> str | None:
-    """What of a call the plan does not cover."""
+    """Return why the plan does not cover a call; None where it does."""
     if plan.expires_at is not None and plan.expires_at <= facts.now:
         return f"the plan was approved until {plan.expires_at:%Y-%m-%d %H:%M} UTC"
     if plan.kinds and facts.kind not in plan.kinds:
@@ -212,9 +213,10 @@ def gather_call_facts(
     currency: str = "USD",
     kind: str = "",
 ) -> CallFacts:
-    """Read the facts of one call. Before admitting an order, take `credits.lock` in the same transaction.
+    """Read the facts of one call. Before admitting an order, call `credits.lock_budget` in the same transaction.
 
-    A task that a program asked for, or has spoken in, stays the program's, whoever's message is being worked on.
+    A task that a program asked for, or has written to, counts as a program's, even while it works on a person's
+    message.
     """
     task = None if task_id is None else _task(scope, task_id)
     used = PlanUse(Decimal(0), 0) if task is None else credits.read_plan_use(scope, task.id)

@@ -1,4 +1,4 @@
-"""The checklist of a task: steps with a fixed acceptance, and the evidence for what is done."""
+"""The checklist of a task: its steps, what must be true for each to be done, and the evidence for those that are."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ from runtime.statuses import CardKind, ChecklistStatus
 from runtime.tables import cards, checklist_steps
 
 MOST_CHECKLIST_STEPS = 60
+_OF_TASK = (
+    statements.select(checklist_steps)
+    .where(checklist_steps.c.task_id == sa.bindparam("task"))
+    .order_by(checklist_steps.c.n)
+)
 
 
 @dataclass(frozen=True)
 class ChecklistStep:
-    """`evidence` is a list of `{kind, id}`; a step is `done` only with some.
+    """One step of a plan. `evidence` is a list of `{kind, id}`; a step without any cannot be `done`.
 
-    `plan` counts the task's plans: step 2 of the second plan is another step than step 2 of the first. `checkpoint`
+    `plan` numbers the task's plans: step 2 of the second plan is another step than step 2 of the first. `checkpoint`
     asks a person before the work goes on past the step; `mandatory` does so at every level of autonomy.
     """
 
@@ -58,24 +63,17 @@ def _step_from_row(row: sa.Row[Any]) -> ChecklistStep:
     return ChecklistStep(**fields)
 
 
-_OF_TASK = (
-    statements.select(checklist_steps)
-    .where(checklist_steps.c.task_id == sa.bindparam("task"))
-    .order_by(checklist_steps.c.n)
-)
-
-
 def list_checklist(scope: Scope, task_id: str) -> list[ChecklistStep]:
     return [_step_from_row(row) for row in scope.rows(_OF_TASK, task=task_id)]
 
 
 def read_plan_number(scope: Scope, task_id: str) -> int:
-    """The number of the plan in force; 0 where there is none."""
+    """Return the number of the current plan; 0 where there is none."""
     return max((step.plan for step in list_checklist(scope, task_id)), default=0)
 
 
 def write_checklist(scope: Scope, task_id: str, new: Sequence[NewChecklistStep]) -> list[ChecklistStep]:
-    """Write the plan, or put a new one in its place; what is done with evidence stays as it is, at the front."""
+    """Write a plan, or replace the present one; steps that are done stay as they are, at the front."""
     before = list_checklist(scope, task_id)
     kept = [step for step in before if step.status == ChecklistStatus.DONE]
     if not new or len(new) + len(kept) > MOST_CHECKLIST_STEPS:
@@ -113,7 +111,10 @@ def write_checklist(scope: Scope, task_id: str, new: Sequence[NewChecklistStep])
 def mark_checklist_step(
     scope: Scope, task_id: str, n: int, status: ChecklistStatus, evidence: Sequence[Mapping[str, str]]
 ) -> None:
-    """Move one step; `evidence` is added to what it has. The caller has checked that the evidence exists."""
+    """Set the status of one step and add `evidence` to what it has; the caller has checked that the evidence exists.
+
+    Raises InvalidError for an unknown step, and for `done` without evidence.
+    """
     known = next((step for step in list_checklist(scope, task_id) if step.n == n), None)
     if known is None:
         raise InvalidError(f"the checklist has no step {n}")
@@ -130,17 +131,17 @@ def mark_checklist_step(
 
 
 def make_checkpoint_subject(step: ChecklistStep) -> dict[str, int]:
-    """What a checkpoint's card says about the step it asks for."""
+    """Return the subject of a checkpoint card: which step of which plan it is for."""
     return {"n": step.n, "plan": step.plan}
 
 
 def is_checkpoint_subject(step: ChecklistStep, subject: Mapping[str, Any]) -> bool:
-    """Whether a card asks for this step, and not for one of an earlier plan with the same number."""
+    """Tell whether a card is for this step, and not for one of an earlier plan with the same number."""
     return subject.get("n") == step.n and subject.get("plan") == step.plan
 
 
 def list_approved_checkpoints(scope: Scope, task_id: str) -> frozenset[int]:
-    """The steps of the present plan whose checkpoint a person has let pass."""
+    """Return the numbers of the current plan's steps whose checkpoint a person has let pass."""
     query = scope.select(cards.c.subject).where(
         cards.c.task_id == task_id, cards.c.kind == CardKind.CHECKPOINT, cards.c.answer_option == "continue"
     )

@@ -1,4 +1,4 @@
-"""Tasks: one goal each, light (one generation) or persistent."""
+"""Tasks: one goal each. A light task makes one thing in one generation; a persistent one plans and goes on."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from runtime.tables import tasks, turns
 
 LONGEST_GOAL = 4_000
 """Characters of a message that become its task's goal; the worker reads the whole message from its inbox."""
+_GET = statements.select(tasks).where(tasks.c.id == sa.bindparam("task"))
+# A key-share lock still lets other transactions insert rows that refer to the task.
+_LOCK = _GET.with_for_update(key_share=True)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a person has approved for a task as a whole: up to `amount`, and within what else is named.
+    """Spending that a person has approved for a whole task: `amount` in all, within the other limits.
 
-    Empty `kinds` means any kind of work, `count` None any number of orders, `expires_at` None no end.
+    Empty `kinds` allows any kind of work, `count` None any number of orders; `expires_at` None never expires.
     """
 
     amount: Decimal
@@ -35,9 +38,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Task:
-    """`reason` says why a paused, blocked or stopped task stands; `idle_rounds` counts turns without progress.
+    """A task. `reason` says why it is paused, blocked or stopped; `idle_rounds` counts turns in a row without progress.
 
-    `setbacks` counts failures and a person's noes in a row, `approved_plan` is the newest plan that a person approved.
+    `setbacks` counts failures and a person's refusals in a row. `approved_plan` is the number of the newest checklist
+    plan that a person approved; `plan` is the spending they approved.
     """
 
     id: str
@@ -64,7 +68,7 @@ _FIELDS = tuple(field.name for field in fields(Task) if field.name not in ("stat
 
 
 def task_from_row(row: sa.Row[Any]) -> Task:
-    """The task of a row that has all columns of its table, and perhaps more."""
+    """Make a task from a row that has all columns of the tasks table; other columns are ignored."""
     found = row._mapping
     plan = None
     if found["plan_budget"] is not None:
@@ -84,7 +88,7 @@ def create_task(
     cause: str,
     parent_id: str | None = None,
 ) -> Task:
-    """Make a task; the same `cause` answers the task it made before."""
+    """Create a task, once per `cause`; for a known cause, return the task that it created before."""
     task_id = scope.ids.new("task")
     added = scope.insert_new(
         tasks,
@@ -115,11 +119,6 @@ def create_task(
     return get_task(scope, task_id)
 
 
-_GET = statements.select(tasks).where(tasks.c.id == sa.bindparam("task"))
-# Not the lock of a deletion: rows that refer to the task may be inserted meanwhile, by us before this one too.
-_LOCK = _GET.with_for_update(key_share=True)
-
-
 def get_task(scope: Scope, task_id: str) -> Task:
     row = scope.first(_GET, task=task_id)
     if row is None:
@@ -128,7 +127,7 @@ def get_task(scope: Scope, task_id: str) -> Task:
 
 
 def lock_task(scope: Scope, task_id: str) -> Task:
-    """The task, with its row locked until the end of the transaction: what decides about its turns takes this first."""
+    """Return the task with its row locked until the transaction ends; take this before deciding about its turns."""
     row = scope.first(_LOCK, task=task_id)
     if row is None:
         raise NotFoundError(f"no task {task_id} in this workspace")
@@ -136,10 +135,10 @@ def lock_task(scope: Scope, task_id: str) -> Task:
 
 
 def lock_task_with_turn(scope: Scope, task_id: str) -> Task:
-    """The task as `lock` gives it, with the row of its open turn, where there is one, locked before.
+    """Lock the row of the task's open turn, where there is one, then the task's as `lock_task` does; return the task.
 
-    What may end a turn, or wakes a task after it has touched other rows of it, begins with this: the turn's row goes
-    before the task's, and both go before cards and inbox.
+    Begin with this where a transaction may end a turn, or wakes a task after changing other rows of it: locks are
+    taken on the turn first, then the task, then cards and inbox.
     """
     open_turn = scope.select(turns.c.id).where(turns.c.task_id == task_id, turns.c.status.in_(OPEN_TURN_STATUSES))
     scope.rows(open_turn.with_for_update(key_share=True))
@@ -149,7 +148,7 @@ def lock_task_with_turn(scope: Scope, task_id: str) -> Task:
 def list_tasks(
     scope: Scope, statuses: Sequence[str] = (), limit: int = 50, before: tuple[datetime, str] | None = None
 ) -> list[Task]:
-    """Tasks with the newest activity first; `before` is the place where the page before ended."""
+    """List tasks, the newest activity first; `before` is where the previous page ended, as time and id."""
     query = scope.select(tasks)
     if statuses:
         query = query.where(tasks.c.status.in_(statuses))
@@ -163,7 +162,7 @@ def list_tasks(
 
 
 def set_task_fields(scope: Scope, task_id: str, **values: Any) -> Task:
-    """Change a task and mark it as touched now."""
+    """Change fields of a task and set its `updated_at`."""
     if not scope.change(scope.update(tasks).where(tasks.c.id == task_id).values(updated_at=scope.now, **values)):
         raise NotFoundError(f"no task {task_id} in this workspace")
     scope.changed("task", task_id)

@@ -1,4 +1,4 @@
-"""What a task waits for between two turns: at most one open wait, which names the orders or cards it is for."""
+"""Waits of a task between two turns: at most one is open, and it names the orders or cards it is for."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ _THEN = {
         "the answer starts the next turn; at the deadline the question expires, and the next turn reads that"
     ),
 }
+_CURRENT = statements.select(waits).where(waits.c.task_id == sa.bindparam("task"), waits.c.ended_at.is_(None))
 
 
 @dataclass(frozen=True)
 class TaskWait:
-    """`refs` are order ids or card ids, by `kind`; `who` can end it and `then` says what follows.
+    """A wait. `refs` are ids of orders or cards, by `kind`; `who` can end it and `then` says what follows.
 
-    `deadline` is when the first of the cards expires; that of orders stands in the orders, which learn it as they go.
+    `deadline` is when the first of the cards expires. A wait for orders has none: each order has its own.
     """
 
     id: str
@@ -50,16 +51,13 @@ def _wait(row: sa.Row[Any]) -> TaskWait:
     return TaskWait(**fields)
 
 
-_CURRENT = statements.select(waits).where(waits.c.task_id == sa.bindparam("task"), waits.c.ended_at.is_(None))
-
-
 def find_wait(scope: Scope, task_id: str) -> TaskWait | None:
     row = scope.first(_CURRENT, task=task_id)
     return None if row is None else _wait(row)
 
 
 def begin_wait(scope: Scope, task_id: str, turn_id: str, kind: WaitKind, refs: Sequence[str]) -> None:
-    """Wait for these, and no longer for what the task waited for before."""
+    """Begin to wait for these orders or cards, in place of what the task waited for before."""
     end_wait(scope, task_id)
     scope.insert(
         waits,
@@ -77,8 +75,8 @@ def begin_wait(scope: Scope, task_id: str, turn_id: str, kind: WaitKind, refs: S
 
 
 def _first_to_expire(scope: Scope, card_ids: Sequence[str]) -> datetime | None:
-    asked = scope.select(cards.c.expires_at).where(cards.c.id.in_(list(card_ids)), cards.c.expires_at.is_not(None))
-    found: datetime | None = scope.scalar(asked.order_by(cards.c.expires_at).limit(1))
+    expiring = scope.select(cards.c.expires_at).where(cards.c.id.in_(list(card_ids)), cards.c.expires_at.is_not(None))
+    found: datetime | None = scope.scalar(expiring.order_by(cards.c.expires_at).limit(1))
     return found
 
 
