@@ -1,1 +1,1 @@
-"""The agent runtime: tasks, inbox, turns, guard, credits, checklist, cards, context."""
+"""The agent runtime: tasks and their inbox, turns and the loop that runs them, limits, cards, context and tools."""

@@ -1,4 +1,4 @@
-"""Notices: what people or ops are told without a question."""
+"""Notices: news for people or ops that need no answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from runtime.tables import notices
 
 @dataclass(frozen=True)
 class Notice:
-    """`channel` names where it goes; `sent_at` is when it left by it, or was settled as shown on the page only."""
+    """A notice for a person or for ops.
+
+    `channel` names where it is sent. `sent_at` is when it was, or when it was left to the page, for a channel without
+    a webhook.
+    """
 
     id: str
     task_id: str | None
@@ -44,7 +48,7 @@ def store_notice(
     *,
     channel: str | None = None,
 ) -> None:
-    """Store a notice once per cause and ring for its sending; without a channel it goes to that of its audience."""
+    """Store a notice once per cause and ring to have it sent; by default to the channel named like its audience."""
     notice_id = scope.ids.new("notice")
     added = scope.insert_new(
         notices,
@@ -70,17 +74,19 @@ def get_notice(scope: Scope, notice_id: str) -> Notice:
 
 
 def list_newest_notices(scope: Scope, limit: int = 50) -> list[Notice]:
-    """The newest notices, oldest first."""
+    """List the newest notices, oldest first."""
     rows = scope.rows(scope.select(notices).order_by(notices.c.created_at.desc(), notices.c.id.desc()).limit(limit))
     return [_notice(row) for row in reversed(rows)]
 
 
 def list_unsent_notices(scope: Scope, before: datetime) -> list[Notice]:
+    """List notices from before a time that are still to be sent, oldest first, at most 50."""
     query = scope.select(notices).where(notices.c.sent_at.is_(None), notices.c.created_at < before)
     return [_notice(row) for row in scope.rows(query.order_by(notices.c.created_at).limit(50))]
 
 
 def mark_notice_sent(scope: Scope, notice_id: str) -> None:
+    """Record that a notice was sent, once."""
     sent = scope.change(
         scope.update(notices)
         .where(notices.c.id == notice_id, notices.c.sent_at.is_(None))

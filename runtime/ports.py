@@ -1,4 +1,4 @@
-"""Ports that the rooms above the runtime implement and the composition root fills."""
+"""Ports of the runtime. The rooms above it implement them, and the composition root hands them in."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from core.database import Scope
 
 
 class StateSource(Protocol):
-    """A part of the state a model is shown: the keys it owns, as JSON, fresh from the rows."""
+    """Reads a part of the state that the model is shown: the keys it owns, as JSON, from the current rows."""
 
     def __call__(self, scope: Scope, task_id: str | None) -> Mapping[str, Any]: ...
 
 
 class OpenOrders(Protocol):
-    """The ids of a task's orders that are not final, oldest first."""
+    """Lists the ids of a task's orders that are not final, oldest first."""
 
     def __call__(self, scope: Scope, task_id: str) -> Sequence[str]: ...
 
 
 class EffectsOfCall(Protocol):
-    """What stands under a call's id in the rows of a room: `kind`, `id`, and what a model needs to know of each."""
+    """Lists what a call has made in the rows of a room: `kind`, `id`, and what the model needs to know of each."""
 
     def __call__(self, scope: Scope, call_id: str) -> Sequence[Mapping[str, Any]]: ...
 
 
 class EvidenceCheck(Protocol):
-    """Whether a thing that a checklist step names as evidence is there, in this workspace."""
+    """Tells whether a thing that is named as evidence of a checklist step exists in this workspace."""
 
     def __call__(self, scope: Scope, thing_id: str) -> bool: ...

@@ -1,4 +1,7 @@
-"""Recovery: find what lost its bell in the runtime's rows and ring again. Each repair has its own transaction."""
+"""Recovery: find rows whose bell was lost and ring again, each in its own transaction.
+
+This is also where overdue cards expire and tasks are stopped whose only words were withdrawn.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +32,16 @@ log = logging.getLogger(__name__)
 _MOST = 100
 _RARE = 64
 MOST_RINGS = 12
-"""How often a running turn is rung for; with the growing waits that is some hours."""
+"""How often the watch rings for a running turn before it gives up; with the growing waits that takes some hours."""
 _MOST_PATIENT_QUEUE, _MOST_PATIENT_RUN = 3, 5
 """How often the wait before the next ring doubles."""
 
 
 def recover_workspace(database: Database, workspace_id: str, pause: timedelta, patience: timedelta) -> int:
-    """One pass over a workspace; answers how many things were rung for. Never raises for a single row's trouble.
+    """Make one pass over a workspace; return how many repairs were made. A failed repair does not raise.
 
-    `pause` is how old a thing must be before its first bell counts as lost, `patience` how long a running turn may
-    stand untouched with a free or dead lease.
+    `pause` is how old a row must be before its first bell counts as lost, `patience` how long a running turn may stay
+    untouched while its lease is free or expired.
     """
     with database.reading(workspace_id) as scope:
         found: list[Callable[[Scope], object]] = [
@@ -54,18 +57,21 @@ def recover_workspace(database: Database, workspace_id: str, pause: timedelta, p
 
 
 def run_repair(database: Database, workspace_id: str, act: Callable[[Scope], object]) -> int:
-    """Do one thing in a transaction of its own: 1 when it was done, 0 when it was not needed or met trouble."""
+    """Make one repair in its own transaction; return 1 when it was made, 0 when it was not needed or failed."""
     try:
         with database.transaction(workspace_id, "watch.repaired") as scope:
             return int(act(scope) is not False)
     except (LoopwrightError, sa.exc.SQLAlchemyError) as error:
-        # The others must not wait for this one; the next pass finds it again.
-        log.warning("watch: %s in workspace %s: %s", type(error).__name__, workspace_id, error)
+        # A failed repair must not hold up the others; the next pass finds it again.
+        log.warning("watch: a repair in workspace %s failed: %s: %s", workspace_id, type(error).__name__, error)
         return 0
 
 
 def _bucket(scope: Scope, since: datetime, pause: timedelta) -> int:
-    """A number for the bell's id, new at doubling ages and later every 64 pauses: the engine drops an id it knows."""
+    """Number the bell by the age of its row: a new number at each doubling, later every 64 pauses.
+
+    The engine drops a bell whose id it has seen.
+    """
     age = int((scope.now - since) / pause)
     return age.bit_length() if age < _RARE else _RARE + age // _RARE
 
@@ -81,7 +87,7 @@ def _unrouted(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None
 
 
 def _queued_long(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:
-    """Queued turns that no run has entered; one of a paused task waits for the person, who rings with `resume`."""
+    """Queued turns that no run has entered, but not those of paused tasks: a person's `resume` rings for them."""
     paused = sa.exists().where(tasks.c.id == turns.c.task_id, tasks.c.status == TaskStatus.PAUSED)
     query = scope.select(turns).where(turns.c.status == TurnStatus.QUEUED, turns.c.rung_at < scope.now - pause, ~paused)
     for row in scope.rows(query.order_by(turns.c.rung_at).limit(_MOST)):
@@ -91,10 +97,10 @@ def _queued_long(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], N
 
 
 def _lost_runs(scope: Scope, patience: timedelta) -> Iterable[Callable[[Scope], object]]:
-    """Running turns that nobody holds and nobody has touched: their run is lost, or waits for its next try.
+    """Running turns without a living lease that have not been touched: their run is lost, or waits for a retry.
 
-    The wait grows with every ring, so that the engine's own tries are not overtaken for ever by new runs; a turn that
-    was rung for `MOST_RINGS` times and stands still again is given up, and its task says so.
+    The wait grows with every ring, so that new runs do not forever overtake the engine's own retries. A turn that has
+    stopped again after `MOST_RINGS` rings is given up, and a card of its task says so.
     """
     query = scope.select(turns).where(
         turns.c.status == TurnStatus.RUNNING,
@@ -119,14 +125,14 @@ def _ring_again(turn: Turn) -> Callable[[Scope], None]:
 
 def _give_up_on(turn: Turn) -> Callable[[Scope], bool]:
     def end(inner: Scope) -> bool:
-        said = f"the work was taken up again {turn.ring} times and did not come further"
-        return give_up_turn(inner, rows.get_turn(inner, turn.id), said)
+        reason = f"the work was taken up again {turn.ring} times and did not come further"
+        return give_up_turn(inner, rows.get_turn(inner, turn.id), reason)
 
     return end
 
 
 def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
-    """Input without an open turn: the bell of its cause met a turn that was just closing."""
+    """Unread input of tasks without an open turn: it arrived while a turn was just closing."""
     open_turn = sa.exists().where(turns.c.task_id == inbox.c.task_id, turns.c.status.in_(OPEN_TURN_STATUSES))
     query = (
         scope.select(inbox, tasks.c.status.label("task_status"))
@@ -139,7 +145,7 @@ def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
                     inbox.c.kind.in_((InputKind.MESSAGE, InputKind.ANSWER)),
                     tasks.c.status.in_((TaskStatus.ACTIVE, TaskStatus.WAITING, TaskStatus.DONE)),
                 ),
-                # A waiting task reads its outcomes when the last one it waits for is there.
+                # A waiting task reads its outcomes once the last one that it waits for has come.
                 sa.and_(inbox.c.kind == InputKind.OUTCOME, tasks.c.status.in_((TaskStatus.ACTIVE, TaskStatus.DONE))),
             ),
             ~open_turn,
@@ -156,7 +162,7 @@ def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
 
 
 def _emptied(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], bool]]:
-    """Tasks whose words were taken back for others that will not come either."""
+    """Tasks whose message was replaced by one that was withdrawn as well."""
     item = sa.and_(inbox.c.workspace_id == scope.workspace_id, inbox.c.task_id == tasks.c.id)
     turn = sa.and_(turns.c.workspace_id == scope.workspace_id, turns.c.task_id == tasks.c.id)
     emptied = sa.and_(

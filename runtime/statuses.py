@@ -1,4 +1,7 @@
-"""Statuses, states and kinds of the runtime's rows. Members are stored values; the tables are checked by them."""
+"""Statuses, states and kinds of the runtime's rows.
+
+The members are stored values; check constraints on the tables allow no others.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ class TaskStatus(StrEnum):
 OPEN_TASK_STATUSES = (TaskStatus.ACTIVE, TaskStatus.WAITING, TaskStatus.PAUSED, TaskStatus.BLOCKED)
 ENDED_TASK_STATUSES = (TaskStatus.STOPPED, TaskStatus.ARCHIVED)
 RESTING_TASK_STATUSES = (*ENDED_TASK_STATUSES, TaskStatus.PAUSED)
-"""Nothing wakes such a task, and nothing is ordered for it: it has ended, or a person lets it rest."""
+"""Tasks that nothing wakes and that order nothing: they have ended, or a person has paused them."""
 
 
 class TurnStatus(StrEnum):
-    """`waiting` for orders and `gated` by a person are ends of a turn as well: the next turn goes on from there."""
+    """Status of a turn. `waiting` (for orders) and `gated` (for a person) end a turn too; the next turn goes on."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -38,7 +41,7 @@ OPEN_TURN_STATUSES = (TurnStatus.QUEUED, TurnStatus.RUNNING)
 
 
 class MessageState(StrEnum):
-    """How far a person's message has come; the agent's own are `sent`."""
+    """Progress of a person's message; messages of the agent are `sent`."""
 
     RECEIVED = "received"
     ROUTED = "routed"
@@ -52,11 +55,11 @@ class MessageState(StrEnum):
 
 
 WITHDRAWN_MESSAGE_STATES = (MessageState.WITHDRAWN, MessageState.REPLACED)
-"""Words that their person has taken back, with or without others in their place."""
+"""States of a message that its author has withdrawn, with or without a replacement."""
 
 
 class InputState(StrEnum):
-    """How far an input of a task has come: claimed by a step, then consumed with the step's decision."""
+    """Progress of a task's input: claimed by a step, then consumed when the step's decision is stored."""
 
     DELIVERED = "delivered"
     CLAIMED = "claimed"
@@ -69,11 +72,11 @@ class InputState(StrEnum):
 
 UNREAD_INPUT_STATES = (InputState.DELIVERED, InputState.CLAIMED)
 READ_INPUT_STATES = (InputState.CLAIMED, InputState.CONSUMED)
-"""A step has read it, or is reading it."""
+"""States of an input that a step has read, or is reading."""
 
 
 class InputKind(StrEnum):
-    """What an input is: a message, the outcome of an order, the answer to a card, a changed object, a saved skill."""
+    """Kind of an input: a message, the outcome of an order, the answer to a card, a changed object, a saved skill."""
 
     MESSAGE = "message"
     OUTCOME = "outcome"
@@ -96,7 +99,7 @@ FINISHED_CALL_STATUSES = (CallStatus.DONE, CallStatus.FAILED, CallStatus.CANCELL
 
 
 class WaitKind(StrEnum):
-    """What a task waits for. Nothing waits for a message or a schedule yet."""
+    """What a task waits for. `message` and `schedule` are reserved: no task waits for them yet."""
 
     GENERATION = "generation"
     CARD = "card"
@@ -137,5 +140,5 @@ FINISHED_STEP_STATUSES = (ChecklistStatus.DONE, ChecklistStatus.SKIPPED)
 
 
 def one_of_values(column: str, values: Iterable[str]) -> str:
-    """The SQL of a check that a column holds one of these values, in their order."""
+    """Return the SQL of a check that a column holds one of these values, in the given order."""
     return f"{column} in ({', '.join(repr(str(value)) for value in values)})"

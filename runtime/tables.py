@@ -1,4 +1,4 @@
-"""Tables of the agent runtime: messages, tasks, inbox, turns and ledger, cards, checklist, money."""
+"""Tables of the agent runtime: messages, tasks, inbox, turns and ledger, cards, checklist, credits."""
 
 from __future__ import annotations
 

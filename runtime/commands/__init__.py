@@ -1,1 +1,1 @@
-"""What a person does to a task from outside: control it, withdraw a message, answer a card."""
+"""Commands of a person: control a task, withdraw or replace a message, answer a card."""

@@ -1,4 +1,4 @@
-"""What the answers to the runtime's own cards do: a blocked task, and the result of a light one."""
+"""Answers to the runtime's own cards: a blocked task, and the result of a light task."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runtime.tasks import tasks
 
 
 def answer_blocked_card(scope: Scope, card: Card) -> None:
-    """`retry` takes the task up again, unless something else has done so before; `stop` stops it."""
+    """Stop the task for `stop`; for `retry`, resume it if it is still paused or blocked."""
     if card.task_id is None:
         return
     if card.answer_option == "stop":
@@ -23,7 +23,7 @@ def answer_blocked_card(scope: Scope, card: Card) -> None:
 
 
 def answer_result_card(scope: Scope, card: Card) -> None:
-    """`accept` closes the matter; `change` goes on with it, so that a light task becomes a persistent one."""
+    """For `change`, make the light task a persistent one and deliver the answer to it; `accept` needs nothing more."""
     if card.task_id is not None and card.answer_option == "change":
         control.promote_task(scope, card.task_id)
         deliver_card_answer(scope, card)

@@ -1,4 +1,4 @@
-"""Commands of a person on a task: stop, pause, resume, archive, promote, and set its limits."""
+"""Commands of a person that control a task: stop, pause, resume, archive, promote, and set its limits."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from runtime.turns.rows import find_open_turn
 
 
 def stop_task(scope: Scope, task_id: str, turn_id: str | None = None) -> Task:
-    """Stop for good: the open turn ends, its lease is void, open cards become void, nothing wakes the task again.
+    """Stop a task for good: its open turn ends and loses its lease, its open cards become void, nothing wakes it again.
 
-    Jobs that run elsewhere go on; their results are stored and settled. Stopping twice changes nothing. A stop that
-    names the turn it was meant for raises ConflictError when that one's work is over, and stops nothing.
+    Orders at providers go on; their results are stored and settled. Stopping twice changes nothing. With `turn_id`,
+    only the work of that turn is meant: if that is over, ConflictError is raised and nothing is stopped.
     """
     task = tasks.lock_task_with_turn(scope, task_id)
     if turn_id is not None and task.status not in ENDED_TASK_STATUSES:
@@ -33,7 +33,7 @@ def stop_task(scope: Scope, task_id: str, turn_id: str | None = None) -> Task:
 
 
 def _check_not_late(scope: Scope, task: Task, turn_id: str) -> None:
-    """The work of a turn is over when another turn has come after it, or when its task is done."""
+    """Raise ConflictError if the turn's work is over: a later turn has come, or the task is done."""
     turn = rows.get_turn(scope, turn_id)
     if turn.task_id != task.id:
         raise NotFoundError(f"task {task.id} has no turn {turn_id}")
@@ -49,7 +49,7 @@ def _check_not_late(scope: Scope, task: Task, turn_id: str) -> None:
 
 
 def pause_task(scope: Scope, task_id: str) -> Task:
-    """No further turn until `resume`; the step that is being worked on may end, and its turn then closes."""
+    """Pause a task: no further turn until it is resumed. A step that is running may end; then its turn closes."""
     task = tasks.lock_task(scope, task_id)
     if task.status in (TaskStatus.STOPPED, TaskStatus.ARCHIVED, TaskStatus.DONE):
         raise ConflictError(f"a task that is {task.status} cannot be paused", state=task.status)
@@ -57,7 +57,7 @@ def pause_task(scope: Scope, task_id: str) -> Task:
 
 
 def resume_task(scope: Scope, task_id: str) -> Task:
-    """Take a paused or blocked task up again."""
+    """Resume a paused or blocked task: queue a turn, or ring again for the one that waits."""
     task = tasks.lock_task_with_turn(scope, task_id)
     if task.status not in (TaskStatus.PAUSED, TaskStatus.BLOCKED):
         raise ConflictError(
@@ -73,13 +73,13 @@ def resume_task(scope: Scope, task_id: str) -> Task:
 
 
 def archive_task(scope: Scope, task_id: str) -> Task:
-    """Put a task away; its works stay."""
+    """Archive a task; what it has made stays."""
     _end_work(scope, task_id, "archived by a person")
     return tasks.set_task_fields(scope, task_id, status=TaskStatus.ARCHIVED, reason="archived by a person")
 
 
 def promote_task(scope: Scope, task_id: str) -> Task:
-    """Make a light task a persistent one; what it has stays."""
+    """Make a light task persistent; its works and messages stay."""
     task = tasks.lock_task(scope, task_id)
     if task.kind == "persistent":
         return task
@@ -89,13 +89,13 @@ def promote_task(scope: Scope, task_id: str) -> Task:
 
 
 def set_task_autonomy(scope: Scope, task_id: str, level: str) -> Task:
-    """Say how far the task may go before a person looks, from its next closing on."""
+    """Set how far the task may go before a person has to look; it applies when its next turn ends."""
     tasks.lock_task(scope, task_id)
     return autonomy.set_autonomy_level(scope, task_id, level, checklist.read_plan_number(scope, task_id))
 
 
 def set_task_plan(scope: Scope, task_id: str, plan: Plan | None) -> Task:
-    """Approve a plan for a task, in the place of what was approved before; None takes it away."""
+    """Approve spending for a task, in place of what was approved before; None withdraws the approval."""
     if plan is None:
         return tasks.set_task_fields(
             scope, task_id, plan_budget=None, plan_kinds=[], plan_count=None, plan_expires_at=None
@@ -115,7 +115,7 @@ def set_task_plan(scope: Scope, task_id: str, plan: Plan | None) -> Task:
 
 
 def _end_work(scope: Scope, task_id: str, reason: str) -> Task:
-    """End what is open: the turn, the cards, what it read halfway and waited for."""
+    """End whatever is open in a task: its turn, cards, unread input and wait."""
     task = tasks.lock_task_with_turn(scope, task_id)
     _end_turn(scope, task_id, reason)
     cards.close_open_cards(scope, task_id, CardState.VOID)

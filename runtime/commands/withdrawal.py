@@ -1,4 +1,4 @@
-"""Withdraw a message or replace its text, as long as no step has read it."""
+"""Withdrawal of a message, or the replacement of its text, as long as no step has read it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from runtime.tasks.tasks import LONGEST_GOAL, lock_task_with_turn
 
 
 def withdraw_message(scope: Scope, message_id: str) -> Message:
-    """Take back what no step has read; ConflictError names the step that has."""
+    """Withdraw a message that no step has read. Raises ConflictError that names the step that has read it."""
     _withdraw(scope, messages.get_message(scope, message_id), MessageState.WITHDRAWN, None)
     return messages.get_message(scope, message_id)
 
 
 def replace_message(scope: Scope, message_id: str, text: str, *, person_id: str, speaks_as: str) -> Message:
-    """Put other words in the place of what no step has read; answers the new message.
+    """Replace a message that no step has read; return the new message.
 
-    The new words are those of who writes them: a program's stay a program's, and so do a person's in the place of a
-    program's, since what it asked for is still among them.
+    The new message counts as a program's if a program wrote it or the old one: a person's replacement may still
+    contain what the program asked for. Raises ConflictError as `withdraw_message` does.
     """
     old = messages.get_message(scope, message_id)
     new_id = scope.ids.new("msg")
@@ -59,16 +59,16 @@ def replace_message(scope: Scope, message_id: str, text: str, *, person_id: str,
 
 
 def _rename_task(scope: Scope, old: Message, new: Message) -> None:
-    """The goal of the task that was made of the old words is the new ones; a program's task where one said them."""
-    first = _first_words(scope, old.id)
-    made_of_it = sa.or_(tasks.c.cause == first, tasks.c.cause.startswith(f"{first}:", autoescape=True))
-    mine = scope.update(tasks).where(tasks.c.id == (old.task_id or old.to_task_id), made_of_it)
+    """Set the goal and asker of the task that was created from the old message, where there is one, by the new one."""
+    first = _first_message_id(scope, old.id)
+    created_from_it = sa.or_(tasks.c.cause == first, tasks.c.cause.startswith(f"{first}:", autoescape=True))
+    mine = scope.update(tasks).where(tasks.c.id == (old.task_id or old.to_task_id), created_from_it)
     if scope.change(mine.values(goal=new.text[:LONGEST_GOAL], asked_by=new.asked_by, updated_at=scope.now)):
         scope.changed("task", str(old.task_id or old.to_task_id))
 
 
-def _first_words(scope: Scope, message_id: str) -> str:
-    """The message in whose place this one stands, however often its words were replaced; itself, if in none."""
+def _first_message_id(scope: Scope, message_id: str) -> str:
+    """Follow the replacements back to the original message; return its id, or this one's if it replaces none."""
     while True:
         before = scope.select(message_rows.c.id).where(
             message_rows.c.state == MessageState.REPLACED, message_rows.c.replaced_by == message_id
@@ -87,13 +87,13 @@ def _withdraw(scope: Scope, old: Message, state: MessageState, replaced_by: str 
         lock_task_with_turn(scope, old.task_id)
     _void_question(scope, message_id)
     _reopen_question(scope, old)
-    # The inbox row goes first: the claim takes the same row, so exactly one of the two wins.
+    # The inbox row is changed first: a claim changes the same row, so exactly one of the two wins.
     item = _inbox_item(scope, message_id)
     if item is None and set_message_state(
         scope, message_id, state, was=(MessageState.RECEIVED, MessageState.ROUTED), replaced_by=replaced_by
     ):
         return
-    # Without a row at first, a delivery may have come in between.
+    # If there was no row at first, a delivery may have come in between.
     item = item or _inbox_item(scope, message_id)
     if item is not None:
         won = scope.change(
@@ -115,14 +115,14 @@ def _withdraw(scope: Scope, old: Message, state: MessageState, replaced_by: str 
 
 
 def _void_question(scope: Scope, message_id: str) -> None:
-    """Nobody needs to say any more where the message belongs. The card's row goes first, as in an answer to it."""
-    asked = scope.select(cards.c.id).where(
+    """Void the open card that asks where the message belongs; its row is locked first, as by an answer."""
+    questions = scope.select(cards.c.id).where(
         cards.c.message_id == message_id,
         cards.c.kind == CardKind.CLARIFY,
         cards.c.task_id.is_(None),
         cards.c.state == CardState.OPEN,
     )
-    for row in scope.rows(asked):
+    for row in scope.rows(questions):
         scope.change(
             scope.update(cards)
             .where(cards.c.id == row.id, cards.c.state == CardState.OPEN)
@@ -132,31 +132,31 @@ def _void_question(scope: Scope, message_id: str) -> None:
 
 
 def _reopen_question(scope: Scope, old: Message) -> None:
-    """A card of a task that was answered by these words alone asks again: nobody has acted on them yet."""
+    """Reopen a task's card that only this message has answered: nothing has acted on that answer yet."""
     if old.to_card_id is None or old.task_id is None:
         return
-    pressed = sa.exists().where(
+    answered_by_option = sa.exists().where(
         inbox.c.workspace_id == scope.workspace_id,
         inbox.c.task_id == old.task_id,
         inbox.c.kind == InputKind.ANSWER,
         inbox.c.ref_id == cards.c.id,
     )
-    by_words = sa.and_(
+    answered_in_words = sa.and_(
         cards.c.id == old.to_card_id,
         cards.c.task_id == old.task_id,
         cards.c.state == CardState.ANSWERED,
         cards.c.answered_by == old.person_id,
         cards.c.answer_text == old.text,
-        ~pressed,
+        ~answered_by_option,
     )
-    nothing = dict.fromkeys(("answer_option", "answer_text", "answered_by", "answered_as", "answered_at"))
-    if scope.change(scope.update(cards).where(by_words).values(state=CardState.OPEN, **nothing)):
+    no_answer = dict.fromkeys(("answer_option", "answer_text", "answered_by", "answered_as", "answered_at"))
+    if scope.change(scope.update(cards).where(answered_in_words).values(state=CardState.OPEN, **no_answer)):
         scope.changed("card", old.to_card_id)
         scope.changed("task", old.task_id)
 
 
 def _inbox_item(scope: Scope, message_id: str) -> sa.Row[Any] | None:
-    """The message's place in an inbox; the places it was moved away from are none."""
+    """Return the row of the inbox that the message is in; inboxes that it was moved away from do not count."""
     query = scope.select(inbox).where(inbox.c.kind == InputKind.MESSAGE, inbox.c.ref_id == message_id)
     return scope.first(query.where(inbox.c.state != InputState.MOVED))
 

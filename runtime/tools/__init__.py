@@ -1,1 +1,1 @@
-"""The core tools: plan, ask, look back, end. Every worker has them."""
+"""Core tools that every worker has: plan, ask a person, look things up, finish."""

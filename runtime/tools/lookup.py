@@ -1,4 +1,4 @@
-"""Tools that only look: a task, the list of tasks, a long text by pages, and an earlier call with its effects."""
+"""Tools that only read: a task, the list of tasks, a long text by pages, and an earlier call with its effects."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ from runtime.tools.plan import CoreToolArguments, ShortLine
 from runtime.turns import ledger_queries, rows
 from runtime.turns.ledger import Call
 
+PAGE = 7_000
+"""Characters of a page; even one of quotes only, which JSON writes as two each, fits into one result."""
+
 
 def list_effects_of_call(scope: Scope, call_id: str) -> Sequence[Mapping[str, Any]]:
-    """Cards, messages and notices; a card asked for several calls of one decision stands under each of them."""
+    """List the cards, messages and notices that a call has made; a card for several calls belongs to each of them."""
     return [
         *_card_effects(scope, call_id),
         *_effects_in(scope, messages_table, "message", call_id),
@@ -52,16 +55,12 @@ def _effects_in(scope: Scope, table: sa.Table, kind: str, call_id: str) -> list[
     return [{"kind": kind, "id": row.id} for row in rows]
 
 
-PAGE = 7_000
-"""Characters: a page of quotes, each written as two in JSON, still fits into one result."""
-
-
 class ReadTaskArguments(CoreToolArguments):
     task_id: ShortLine | None = None
 
 
 class ReadTask:
-    """A task with its checklist and last words."""
+    """Read a task with its checklist and last messages."""
 
     name = "read_task"
     domain = "core"
@@ -76,7 +75,7 @@ class ReadTask:
             raise NotFoundError("Main is no task: name one by its task_id")
         with call.reading() as scope:
             task = tasks.get_task(scope, wanted)
-            said = [
+            last_messages = [
                 {"author": m.author, "text": m.text[:1000]}
                 for m in messages.list_task_messages(scope, wanted, limit=10)
             ]
@@ -90,7 +89,7 @@ class ReadTask:
                 "status": task.status,
                 "reason": task.reason,
                 "checklist": steps,
-                "messages": said,
+                "messages": last_messages,
             }
         )
 
@@ -100,7 +99,7 @@ class ListTasksArguments(CoreToolArguments):
 
 
 class ListTasks:
-    """The tasks of the workspace, the newest activity first."""
+    """List the tasks of the workspace, the newest activity first."""
 
     name = "list_tasks"
     domain = "core"
@@ -123,7 +122,7 @@ class CheckCallArguments(CoreToolArguments):
 
 
 class CheckCall:
-    """What the ledger knows of a call of the same task, and what stands under its id."""
+    """Look up a call of the same task in the ledger, and what it has made."""
 
     name = "check_call"
     domain = "core"
@@ -136,21 +135,21 @@ class CheckCall:
     arguments = CheckCallArguments
 
     def __init__(self, others: Sequence[EffectsOfCall] = ()) -> None:
-        """`others` answer for the rooms above the runtime."""
+        """Take `others`, which list the effects of a call in the rooms above the runtime."""
         self._sources: tuple[EffectsOfCall, ...] = (list_effects_of_call, *others)
 
     def run(self, call: CallContext, arguments: CheckCallArguments) -> ToolResult:
         with call.reading() as scope:
             known = _own_call(scope, call, arguments.call_id)
-            stands = [dict(one) for source in self._sources for one in source(scope, known.id)]
-        told = {"call_id": known.id, "tool": known.tool, "status": known.status, "result": known.result}
+            effects = [dict(one) for source in self._sources for one in source(scope, known.id)]
+        content = {"call_id": known.id, "tool": known.tool, "status": known.status, "result": known.result}
         if known.status == CallStatus.OUTCOME_UNKNOWN:
-            told["outcome"] = "done_with_effects" if stands else "nothing_found"
-        return ToolResult({**told, "effects": stands})
+            content["outcome"] = "done_with_effects" if effects else "nothing_found"
+        return ToolResult({**content, "effects": effects})
 
 
 def _own_call(scope: Scope, call: CallContext, call_id: str) -> Call:
-    """Raises NotFoundError for a call that another task, or Main for another message, has made."""
+    """Return a call of this task, or of this turn of Main. Raises NotFoundError for any other call."""
     known = ledger_queries.get_call(scope, call_id)
     same_turn = known.turn_id == call.turn_id
     if not same_turn and (call.task_id is None or rows.get_turn(scope, known.turn_id).task_id != call.task_id):
@@ -164,7 +163,7 @@ class ReadBackArguments(CoreToolArguments):
 
 
 class ReadBack:
-    """A long text by pages."""
+    """Read a long text by pages."""
 
     name = "read_back"
     domain = "core"

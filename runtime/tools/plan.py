@@ -1,4 +1,4 @@
-"""Tools that keep the plan and end the work: brief, checklist, finish."""
+"""Tools that keep the plan and end the work: brief, checklist and finish."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ShortLine = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class CoreToolArguments(BaseModel):
-    """Base of the arguments of every core tool: what is not named is refused."""
+    """Base of the arguments of every core tool; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -32,6 +32,7 @@ class SetBriefArguments(CoreToolArguments):
 
 
 def task_id_of(call: CallContext) -> str:
+    """Return the id of the call's task. Raises RefusedError in Main, which has none."""
     if call.task_id is None:
         raise RefusedError("this tool works inside a task, and Main is none")
     return call.task_id
@@ -92,7 +93,7 @@ class CreateChecklist:
 
 
 def _drop_questions(scope: Scope, task_id: str, steps: Sequence[ChecklistStep]) -> None:
-    """A checkpoint's card goes with its step: an answer to it would say nothing about the new plan."""
+    """Supersede the checkpoint cards of steps that the new plan no longer has: an answer would not be about it."""
     for card in cards.list_all_open_cards(scope, task_id):
         asks_for_step = card.kind == CardKind.CHECKPOINT and "n" in card.subject
         if asks_for_step and not any(checklist.is_checkpoint_subject(step, card.subject) for step in steps):
@@ -115,7 +116,7 @@ class UpdateChecklistArguments(CoreToolArguments):
 
 
 class UpdateChecklist:
-    """Move steps of the plan; `done` needs evidence that exists."""
+    """Set the status of steps; `done` needs evidence that exists."""
 
     name = "update_checklist"
     domain = "core"
@@ -128,7 +129,7 @@ class UpdateChecklist:
     arguments = UpdateChecklistArguments
 
     def __init__(self, checks: Mapping[str, EvidenceCheck]) -> None:
-        """`checks` answers for `object` and `order`; messages and cards are the runtime's own."""
+        """Take `checks` by kind of evidence, for `object` and `order`; those for messages and cards are here."""
         self._checks: Mapping[str, EvidenceCheck] = {"message": _has_message, "card": _has_answer, **checks}
 
     def run(self, call: CallContext, arguments: UpdateChecklistArguments) -> ToolResult:
@@ -143,12 +144,12 @@ class UpdateChecklist:
                     scope, task_id, change.n, ChecklistStatus(change.status), [e.model_dump() for e in change.evidence]
                 )
             steps = checklist.list_checklist(scope, task_id)
-        # Done again on the evidence of before is no news, so that a step cannot be turned to and fro for ever.
-        newly = [s.n for s in steps if s.status == ChecklistStatus.DONE and _is_news(before[s.n], s)]
+        # Done again with the same evidence is no progress, so that a task cannot go on by toggling a step for ever.
+        newly = [s.n for s in steps if s.status == ChecklistStatus.DONE and _is_progress(before[s.n], s)]
         return ToolResult({"steps": [{"n": s.n, "status": s.status} for s in steps], "newly_done": newly})
 
 
-def _is_news(before: ChecklistStep, now: ChecklistStep) -> bool:
+def _is_progress(before: ChecklistStep, now: ChecklistStep) -> bool:
     return before.status != ChecklistStatus.DONE and before.evidence != now.evidence
 
 

@@ -1,4 +1,4 @@
-"""Tool that asks a person on a card."""
+"""Tool that asks a person with a card."""
 
 from __future__ import annotations
 
