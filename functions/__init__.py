@@ -1,1 +1,1 @@
-"""The durable functions of the agent, one file each."""
+"""Durable functions of the agent, one file each, with the shell and the registry around them."""

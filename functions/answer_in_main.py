@@ -11,7 +11,7 @@ from runtime.dependencies import RuntimeDependencies
 
 
 def answer_in_main(client: inngest.Inngest, dependencies: RuntimeDependencies) -> inngest.Function[str]:
-    """Trigger `message/main.requested`. Steps as `run-turn`'s, with Main's tools, which look, or ask on a card."""
+    """Trigger `message/main.requested`. Steps as in `run-turn`, with Main's tools, which read or ask with a card."""
 
     @client.create_function(
         fn_id="answer-in-main",
@@ -20,7 +20,7 @@ def answer_in_main(client: inngest.Inngest, dependencies: RuntimeDependencies) -
         on_failure=make_failure_hook(dependencies, MainRequested),
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = parse_event(MainRequested, ctx.event)
-        return work_on_turn(ctx, dependencies, asked.workspace_id, asked.turn_id)
+        request = parse_event(MainRequested, ctx.event)
+        return work_on_turn(ctx, dependencies, request.workspace_id, request.turn_id)
 
     return handler

@@ -1,4 +1,4 @@
-"""Durable function that forgets what a person confirmed on a card."""
+"""Durable function that deletes from the memory what a person has confirmed on a card."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from functions.shell import as_step, parse_event
 from memory import cascade, receipts
 from memory.dependencies import MemoryDependencies
 
-_LOOKS = 5
+_MOST_CHECKS = 5
 
 
 def forget(client: inngest.Inngest, dependencies: MemoryDependencies) -> inngest.Function[str]:
-    """Trigger `memory/forget.requested`. Steps: `clear`; `check-<n>`, `pause-<n>` until nothing is left.
+    """Trigger `memory/forget.requested`. Steps: `clear`; then `check-<n>`, `pause-<n>` until nothing is left.
 
-    The confirmed card's own row authorises it, and says what; while the index is away the watch rings again.
+    The row of the confirmed card authorises it and says what to forget. While the search index is unavailable, the
+    watch rings again.
     """
 
     @client.create_function(fn_id="forget", trigger=inngest.TriggerEvent(event=ForgetRequested.name), retries=8)
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = parse_event(ForgetRequested, ctx.event)
-        where, card_id = asked.workspace_id, asked.card_id
+        request = parse_event(ForgetRequested, ctx.event)
+        where, card_id = request.workspace_id, request.card_id
         state = str(ctx.step.run("clear", as_step(partial(cascade.clear_forgotten, dependencies, where, card_id))))
-        for n in range(1, _LOOKS + 1):
+        for n in range(1, _MOST_CHECKS + 1):
             if state != "cleared":
                 break
             if n > 1:

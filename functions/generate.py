@@ -18,7 +18,7 @@ from generation.execution.settlement import settle_order
 from workspace.works import file_output
 
 ROUNDS_OF_RUN = 200
-"""How often one run waits; then it rings for the order's next run, long before the engine's limit of steps."""
+"""Waits of one run; then it rings for the order's next run, long before the engine's limit on steps."""
 
 
 def generate(client: inngest.Inngest, dependencies: GenerationDependencies) -> inngest.Function[str]:
@@ -26,8 +26,8 @@ def generate(client: inngest.Inngest, dependencies: GenerationDependencies) -> i
 
     @client.create_function(fn_id="generate", trigger=inngest.TriggerEvent(event=GenerationOrdered.name), retries=20)
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = parse_event(GenerationOrdered, ctx.event)
-        where = (asked.workspace_id, asked.order_id)
+        request = parse_event(GenerationOrdered, ctx.event)
+        where = (request.workspace_id, request.order_id)
         found: Any = ctx.step.run("submit", as_step(partial(_submit, dependencies, *where)))
         for n in range(1, ROUNDS_OF_RUN + 1):
             if found == LOST or found["next"] != "wait":
@@ -52,7 +52,10 @@ def _wait(
     n: int,
     found: dict[str, Any],
 ) -> None:
-    """Wait for news or the pause. The engine registers the wait before it runs the look, so no news is missed."""
+    """Wait for news of the order, or for the pause. News that came before the wait is found by the step `look`.
+
+    The engine registers the wait before it runs that step, so no news is missed.
+    """
     look = partial(ring_if_news, dependencies.database, *where, found["seen"], f"{ctx.run_id}:{n}")
     ctx.group.parallel(
         (
@@ -68,11 +71,10 @@ def _wait(
 
 
 def _submit(dependencies: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any] | str:
-    """Send the order, or ask about it when an earlier run has sent it."""
+    """Submit the order, or poll it where an earlier run has submitted it; a bell without an order is ignored."""
     try:
         return poll_order(dependencies, workspace_id, order_id).stored()
     except NotFoundError:
-        # A bell without its rows: nothing happens.
         return LOST
 
 

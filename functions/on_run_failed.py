@@ -1,4 +1,4 @@
-"""Durable function that follows up on any function's run that failed for good."""
+"""Durable function that reports a run that has failed for good, and starts the repair of a skill."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from skills.review.repair import FailedSkillRun
 
 
 def on_run_failed(client: inngest.Inngest, dependencies: ReviewDependencies) -> inngest.Function[str]:
-    """Trigger `inngest/function.failed`. Step: `tell`. Answers `repair`, `told`, `not ours`, or why there is no repair.
+    """Trigger `inngest/function.failed`. Step: `tell`.
 
-    A failure of `notify` is told nobody: the notice about it would go the way that is broken.
+    Returns `repair`, `told`, `not ours`, or why there is no repair. A failure of `notify` is not reported: the notice
+    about it would have to go by the channel that is broken.
     """
-    deaf = f"{client.app_id}-notify"
+    notify_id = f"{client.app_id}-notify"
 
     @client.create_function(fn_id="on-run-failed", trigger=inngest.TriggerEvent(event=RunFailed.name), retries=8)
     def handler(ctx: inngest.ContextSync) -> str:
-        told = parse_engine_event(RunFailed, ctx.event)
-        if told.function_id == deaf:
+        failure = parse_engine_event(RunFailed, ctx.event)
+        if failure.function_id == notify_id:
             return "the notices themselves fail"
-        failed = FailedSkillRun(told.function_id, told.run_id, told.error, told.event)
+        failed = FailedSkillRun(failure.function_id, failure.run_id, failure.error, failure.event)
         return str(
             ctx.step.run("tell", as_step(partial(repair.report_failed_run, dependencies, failed, client.app_id)))
         )

@@ -1,4 +1,4 @@
-"""Durable function that records the ends of skills' runs in their ledger."""
+"""Durable function that records how the runs of skills end."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from skills.lifecycle.run_end import SKILL_APP_PREFIX, EndedRun
 
 
 def record_skill_run(client: inngest.Inngest, database: Database, failures: int) -> inngest.Function[str]:
-    """Trigger `inngest/function.finished` of skills' functions, so that no other run's end costs a call, nor its own.
+    """Trigger `inngest/function.finished`, for functions of skills only. No steps; returns what has changed.
 
-    One call and no step: the run's row is what makes a repeat harmless. Answers what that changed.
+    The filter on the trigger keeps other runs, its own included, from costing a call each. A repeat is harmless
+    because the run's row is written once.
     """
 
     @client.create_function(
@@ -27,15 +28,15 @@ def record_skill_run(client: inngest.Inngest, database: Database, failures: int)
         retries=8,
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        told = parse_engine_event(RunFinished, ctx.event)
+        finished = parse_engine_event(RunFinished, ctx.event)
         end = EndedRun(
-            function=told.function_id,
-            run_id=told.run_id,
-            status=told.status,
-            at=told.at,
-            output=told.result if told.status == "completed" else None,
-            error=told.error if told.status == "failed" else None,
-            event=told.event,
+            function=finished.function_id,
+            run_id=finished.run_id,
+            status=finished.status,
+            at=finished.at,
+            output=finished.result if finished.status == "completed" else None,
+            error=finished.error if finished.status == "failed" else None,
+            event=finished.event,
         )
         return as_step(partial(run_end.record_engine_end, database, end, failures))()
 

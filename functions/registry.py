@@ -27,7 +27,7 @@ from skills.review.dependencies import ReviewDependencies
 
 
 class FunctionDependencies(Protocol):
-    """What the composition root hands in, as far as the functions use it."""
+    """The part of what the composition root hands in that the functions use."""
 
     @property
     def database(self) -> Database: ...
@@ -46,6 +46,7 @@ class FunctionDependencies(Protocol):
 
 
 def make_functions(client: inngest.Inngest, dependencies: Any) -> list[inngest.Function[Any]]:
+    """Make every durable function; `dependencies` fits `FunctionDependencies` and those of `generate` and routing."""
     return [
         route_message(client, dependencies),
         answer_in_main(client, dependencies.runtime),

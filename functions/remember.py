@@ -1,4 +1,4 @@
-"""Durable function that remembers what people said."""
+"""Durable function that stores in the memory what people have said."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from memory import keeping, looking
 from memory.dependencies import MemoryDependencies
 
 _LONGEST = 6
-"""After so many quiet times it is read although it is not quiet yet."""
+"""Quiet periods after which messages are read even though new ones keep coming."""
 _MOST_ROUNDS = 20
 _FAILED = "failed"
 
 
 def remember(client: inngest.Inngest, dependencies: MemoryDependencies) -> inngest.Function[str]:
-    """Triggers `turn/finished`, `message/answered`, once it has been quiet. Steps: `look-<n>`, `keep-<n>-<m>`.
+    """Triggers `turn/finished`, `message/answered`, debounced. Steps: `look-<n>`, `keep-<n>-<m>`.
 
-    Which messages are read is in the rows: one run reads what many bells rang for. Nobody waits for it, and its
-    failures are nobody's: what was not read is rung for again.
+    The rows say which messages to read, so one run serves many bells. Nothing waits for it, and a failed step does not
+    fail the run: the watch rings again for what was not read.
     """
 
     @client.create_function(
@@ -45,12 +45,12 @@ def remember(client: inngest.Inngest, dependencies: MemoryDependencies) -> innge
             except inngest.StepError as error:
                 return f"left for later: {error}"
             waiting = found if isinstance(found, list) else []
-            said = [
+            outcomes = [
                 _keep(ctx, dependencies, where, f"keep-{n}-{m}", str(one)) for m, one in enumerate(waiting, start=1)
             ]
-            kept += sum(one.startswith("kept") for one in said)
-            if not said or _FAILED in said:
-                # What could not be judged waits for another run; here it would be met again and again.
+            kept += sum(one.startswith("kept") for one in outcomes)
+            if not outcomes or _FAILED in outcomes:
+                # What could not be judged waits for another run; this one would find it again in every round.
                 break
         return f"{kept} kept"
 
@@ -61,5 +61,5 @@ def _keep(ctx: inngest.ContextSync, dependencies: MemoryDependencies, where: str
     try:
         return str(ctx.step.run(name, as_step(partial(keeping.judge_candidate, dependencies, where, candidate_id))))
     except inngest.StepError:
-        # Its siblings are judged all the same.
+        # The other candidates are judged all the same.
         return _FAILED

@@ -1,4 +1,4 @@
-"""Durable function that reviews skills every week."""
+"""Durable function that reviews skills, every week and on request."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from skills.review.dependencies import ReviewDependencies
 from skills.review.reviews import begin_reviews
 
 WEEKLY = "0 10 * * 5"
-"""Fridays at ten, in the zone of the workspace."""
+"""Fridays at ten, in the configured time zone."""
 AT_ONCE = 4
-"""Steps of reviews at one moment: each may ask the model."""
+"""Steps of reviews that may run at the same time, since each may ask the model."""
 ReviewStep = Callable[[ReviewDependencies, str, str], str]
 
 
 def review_skills(
     client: inngest.Inngest, dependencies: ReviewDependencies, timezone: str
 ) -> inngest.Function[list[str]]:
-    """Triggers: weekly, and `skill/review.requested`. Steps: `begin`; `gather-<n>`, `judge-<n>`, `act-<n>` a skill.
+    """Triggers: weekly, and `skill/review.requested`. Steps: `begin`; per skill `gather-<n>`, `judge-<n>`, `act-<n>`.
 
-    Answers what became of each review, in the order of the skills; one that fails keeps no other from its own. Where
-    there are more skills than one run takes, the others' runs wait until few are at work.
+    Returns the outcome of each review, in the order of the skills; a review that fails does not stop the others. At
+    most `AT_ONCE` steps of all reviews run at the same time.
     """
 
     @client.create_function(
@@ -51,19 +51,19 @@ def review_skills(
 
 
 def _parse_request(event: inngest.Event) -> tuple[str, str]:
-    """Workspace and skill; the schedule, and a bell that names none, mean every skill of the home."""
+    """Return the workspace and the skill of a request; the schedule means every skill of the home workspace."""
     if event.name != SkillReviewRequested.name:
         return HOME_WORKSPACE, ""
-    asked = parse_event(SkillReviewRequested, event)
-    return asked.workspace_id or HOME_WORKSPACE, asked.skill_id
+    request = parse_event(SkillReviewRequested, event)
+    return request.workspace_id or HOME_WORKSPACE, request.skill_id
 
 
 def _review(ctx: inngest.ContextSync, dependencies: ReviewDependencies, where: str, n: int, review_id: str) -> str:
-    halves: tuple[tuple[str, ReviewStep], ...] = (("gather", steps.gather_facts), ("judge", steps.judge_review))
+    first_steps: tuple[tuple[str, ReviewStep], ...] = (("gather", steps.gather_facts), ("judge", steps.judge_review))
     try:
-        for name, half in halves:
-            ctx.step.run(f"{name}-{n}", as_step(partial(half, dependencies, where, review_id)))
+        for name, step in first_steps:
+            ctx.step.run(f"{name}-{n}", as_step(partial(step, dependencies, where, review_id)))
         return str(ctx.step.run(f"act-{n}", as_step(partial(steps.act_on_review, dependencies, where, review_id))))
     except inngest.StepError:
-        # The review stands where it stood; the watch rings for it again.
+        # The review keeps its state; the watch rings for it again.
         return "failed"

@@ -1,4 +1,4 @@
-"""Works of the shared workspace as the router needs them."""
+"""Works of the workspace as the router needs them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workspace.objects import Object
 
 
 class RoutableWorks:
-    """Fills `router.dependencies.Works` from the workspace's own queries."""
+    """Implements `router.dependencies.Works` by queries of the workspace."""
 
     def of_tasks(self, scope: Scope, task_ids: Sequence[str]) -> Mapping[str, Sequence[RouteWork]]:
         return {task_id: [_work(one) for one in objects.objects_of_task(scope, task_id)] for task_id in task_ids}

@@ -18,7 +18,7 @@ from runtime.dependencies import RuntimeDependencies
 
 
 class RoutingDependencies(Protocol):
-    """What the composition root hands in, as far as routing uses it."""
+    """The part of what the composition root hands in that routing uses."""
 
     @property
     def database(self) -> Database: ...
@@ -27,7 +27,7 @@ class RoutingDependencies(Protocol):
 
 
 def route_message(client: inngest.Inngest, dependencies: RoutingDependencies) -> inngest.Function[str]:
-    """Trigger `message/received`. Steps: `pick`, `verdict` (where the model has to judge), `deliver`."""
+    """Trigger `message/received`. Steps: `pick`; `verdict`, if the model has to decide; `deliver`."""
     router = RouterDependencies(
         dependencies.database, dependencies.runtime.model, RoutableWorks(), dependencies.runtime.lease
     )
@@ -36,13 +36,13 @@ def route_message(client: inngest.Inngest, dependencies: RoutingDependencies) ->
         fn_id="route-message",
         trigger=inngest.TriggerEvent(event=MessageReceived.name),
         retries=20,
-        # A brake that spares the model a question asked twice; the order is kept by `pick` and `deliver`.
+        # One run at a time saves asking the model twice; `pick` and `deliver` keep the order by themselves.
         concurrency=[inngest.Concurrency(key="event.data.workspace_id", limit=1)],
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        rung = parse_event(MessageReceived, ctx.event)
-        where = rung.workspace_id
-        picked = ctx.step.run("pick", as_step(partial(judgement.pick_message, router, where, rung.message_id)))
+        received = parse_event(MessageReceived, ctx.event)
+        where = received.workspace_id
+        picked = ctx.step.run("pick", as_step(partial(judgement.pick_message, router, where, received.message_id)))
         if not isinstance(picked, Mapping):
             return "nothing waits"
         message_id = str(picked["message_id"])

@@ -20,7 +20,7 @@ def run_turn(client: inngest.Inngest, dependencies: RuntimeDependencies) -> inng
         on_failure=make_failure_hook(dependencies, TurnRequested),
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = parse_event(TurnRequested, ctx.event)
-        return work_on_turn(ctx, dependencies, asked.workspace_id, asked.turn_id)
+        request = parse_event(TurnRequested, ctx.event)
+        return work_on_turn(ctx, dependencies, request.workspace_id, request.turn_id)
 
     return handler

@@ -1,4 +1,4 @@
-"""Shell around the functions: parse their events, and translate our errors into the engine's, here only."""
+"""Shell around the functions: the only place where events are parsed and our errors become the engine's."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ StepResult = TypeVar("StepResult")
 ParsedEvent = TypeVar("ParsedEvent", bound=AgentEvent)
 RunEndEvent = TypeVar("RunEndEvent", RunFailed, RunFinished)
 LOST = "lost"
-"""What a step answers when its execution no longer holds the work: the function ends and says nothing."""
+"""Output of a step whose execution has lost its lease: the function ends without doing anything more."""
 
 
 def parse_event(kind: type[ParsedEvent], event: inngest.Event) -> ParsedEvent:
-    """The event a run was started by; one that lacks its fields is forged or foreign, and trying again is no use."""
+    """Parse the event that started a run. One without the needed fields is forged or foreign, so it is not retried."""
     try:
         return kind.of(event)
     except ValidationError as error:
@@ -29,7 +29,7 @@ def parse_event(kind: type[ParsedEvent], event: inngest.Event) -> ParsedEvent:
 
 
 def parse_engine_event(kind: type[RunEndEvent], event: inngest.Event) -> RunEndEvent:
-    """What the engine itself says of a run; never what somebody gives who has the function invoked."""
+    """Parse the engine's own event about a run; refuse data that was passed by invoking the function directly."""
     if event.name != kind.name:
         raise inngest.NonRetriableError(f"{event.name} is not the engine's word on a run")
     try:
@@ -39,7 +39,11 @@ def parse_engine_event(kind: type[RunEndEvent], event: inngest.Event) -> RunEndE
 
 
 def as_step(act: Callable[[], StepResult]) -> Callable[[], StepResult | str]:
-    """Wrap the body of a step. A lost hold is an answer, a living lease a retry after its end."""
+    """Wrap the body of a step and translate its errors.
+
+    LostError becomes the output `LOST`, BusyError a retry once the other lease has expired, and an error that is not
+    retriable ends the run. Everything else passes through, to be retried.
+    """
 
     def body() -> StepResult | str:
         try:

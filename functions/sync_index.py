@@ -1,4 +1,4 @@
-"""Durable function that brings the search index up to date with its entries."""
+"""Durable function that brings the search index up to date with the stored entries."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _RETRIES = 3
 
 
 def sync_index(client: inngest.Inngest, search: SearchDependencies) -> inngest.Function[str]:
-    """Trigger `search/entries.changed`, debounced a second. Step `follow`.
+    """Trigger `search/entries.changed`, debounced by a second. Step: `follow`.
 
-    Few retries, for calls that meet nobody, as when the product is started anew: a search finds everything meanwhile,
-    and the watch makes up for what is missed.
+    A few retries cover a restart, when calls reach no process. A search finds all entries meanwhile, and the watch
+    makes up for a failed run.
     """
 
     @client.create_function(
@@ -29,7 +29,7 @@ def sync_index(client: inngest.Inngest, search: SearchDependencies) -> inngest.F
         retries=_RETRIES,
     )
     def handler(ctx: inngest.ContextSync) -> str:
-        asked = parse_event(SearchChanged, ctx.event)
-        return str(ctx.step.run("follow", as_step(lambda: sync_pending_index(search, asked.workspace_id))))
+        changed = parse_event(SearchChanged, ctx.event)
+        return str(ctx.step.run("follow", as_step(lambda: sync_pending_index(search, changed.workspace_id))))
 
     return handler

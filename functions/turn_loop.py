@@ -1,4 +1,4 @@
-"""Run of a turn, the same for a task and for Main: open, decide, call, close, and the hook for a run that failed."""
+"""Loop of a turn, for tasks and for Main: open, decide, call, close; and the hook for a run that has failed."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from runtime.loop import decision, entry, tool_call, turn_end
 MOST_DECISIONS_OF_RUN = 20
 """Decisions of one run; a longer turn goes on in the next run.
 
-Each call of a run brings the results of all its steps so far, to be checked and read anew: after some twenty decisions
-that costs more than another run does.
+Each call of a run carries the results of all its steps so far, which are checked and parsed every time. After about
+twenty decisions that costs more than another run does.
 """
 
 
 def work_on_turn(ctx: inngest.ContextSync, dependencies: RuntimeDependencies, workspace_id: str, turn_id: str) -> str:
-    """Drive a turn from its rows; answers how this run left it.
+    """Work on a turn from where its rows say it is; return how this run has left it.
 
-    Steps: `open`, `decide-<n>`, `call-<n>-<seq>`, then `close`, or `part` where another run goes on.
+    Steps: `open`, `decide-<n>`, `call-<n>-<seq>`; then `close`, `part` where another run goes on, or `fail` where the
+    model's answer is unusable.
     """
     run_id = ctx.run_id
     first = ctx.step.run("open", as_step(partial(_open_step, dependencies, workspace_id, turn_id, run_id)))
@@ -65,7 +66,7 @@ def _open_step(dependencies: RuntimeDependencies, workspace_id: str, turn_id: st
     try:
         return entry.open_turn(dependencies, workspace_id, turn_id, run_id)
     except NotFoundError as error:
-        # A bell without its rows: nothing happens.
+        # A bell without a turn is ignored.
         return str(error)
 
 
@@ -95,22 +96,25 @@ def _fail_step(
 def make_failure_hook(
     dependencies: RuntimeDependencies, kind: type[TurnRequested] | type[MainRequested]
 ) -> Callable[[inngest.ContextSync], None]:
-    """The failure hook. It says nothing while a lease lives (the watch rings when that one is dead), nor when another
-    run has taken the failed one's place.
+    """Make the hook that fails the turn of a run that has failed for good. Step: `fail`.
+
+    It does nothing while the turn's lease is alive (the watch rings again once it has expired), or where another run
+    has replaced the failed one.
     """
 
     def hook(ctx: inngest.ContextSync) -> None:
         original = ctx.event.data.get("event")
         data = original.get("data") if isinstance(original, Mapping) else None
-        asked = parse_event(kind, inngest.Event(name=kind.name, data=data if isinstance(data, Mapping) else {}))
+        request = parse_event(kind, inngest.Event(name=kind.name, data=data if isinstance(data, Mapping) else {}))
         run_id, reason = str(ctx.event.data.get("run_id")), _reason_of(ctx.event.data.get("error"))
         ctx.step.run(
-            "fail", as_step(lambda: turn_end.fail_turn(dependencies, asked.workspace_id, asked.turn_id, run_id, reason))
+            "fail",
+            as_step(lambda: turn_end.fail_turn(dependencies, request.workspace_id, request.turn_id, run_id, reason)),
         )
 
     return hook
 
 
 def _reason_of(error: Any) -> str:
-    said = error.get("message") if isinstance(error, Mapping) else None
-    return str(said or "the work failed more often than it may be tried")[:500]
+    message = error.get("message") if isinstance(error, Mapping) else None
+    return str(message or "the work failed more often than it may be tried")[:500]

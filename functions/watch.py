@@ -1,4 +1,4 @@
-"""Durable function of the watch: ring again for what lost its bell."""
+"""Durable function of the watch: ring again for whatever has lost its bell."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from runtime import recovery
 
 log = logging.getLogger(__name__)
 WatchPass = Callable[[str], int]
-"""One more room's pass over a workspace, by its id; answers how many things were rung for."""
+"""Pass of another room over a workspace, given by its id; returns how many repairs were made."""
 _LEASE = "watch"
 _CRON_SECONDS = 60
 _RETRIES = 3
 _LONGEST = timedelta(minutes=5)
-"""A look at a workspace that takes longer hangs, and must not keep the watch from others."""
+"""Longest time for one room's pass over one workspace; after that it counts as hanging and loses the lease."""
 
 
 def watch(
@@ -33,12 +33,12 @@ def watch(
 ) -> inngest.Function[str]:
     """Triggers: every minute, and `watch/requested`. Steps: `pass-<n>`, `pause-<n>`, `leave`.
 
-    One watcher at a time. A run that meets another one's lease stands by: that one may have died with its process a
-    moment ago, or may leave before the next minute begins. Retries are for calls that meet nobody, as when the product
-    is started anew: a pass itself does not fail.
+    One watcher at a time. A run that finds another one's lease keeps trying: that one may have died with its process,
+    or may leave before the next minute begins. The retries cover a restart, when calls reach no process; a pass itself
+    does not fail.
     """
     passes = max(1, min(_CRON_SECONDS, int(_CRON_SECONDS / pause.total_seconds())))
-    # Two pauses and some: a watcher that died is followed soon, one that only waits keeps its place.
+    # A little more than two pauses: a dead watcher is replaced soon, and one that only pauses keeps the lease.
     length = pause * 2 + timedelta(seconds=5)
     looks = (lambda workspace_id: recovery.recover_workspace(database, workspace_id, pause, patience), *others)
 
@@ -61,29 +61,29 @@ def watch(
 def run_pass(
     database: Database, run_id: str, length: timedelta, looks: Sequence[WatchPass], longest: timedelta = _LONGEST
 ) -> bool:
-    """Look at every workspace once while this run holds the watch's lease, which is renewed as long as that takes, but
-    no more once one look takes the `longest`.
+    """Make every room's pass over every workspace once, under the watch's lease.
 
-    False when another run holds it, or takes it meanwhile, and when the database is away: the next pass begins afresh.
+    The lease is renewed meanwhile, but no longer once a single pass takes more than `longest`. Return False when
+    another run holds the lease or takes it over, or when the database is away; the next pass starts again.
     """
-    place = _WatchLease(database, run_id, length, longest)
+    lease = _WatchLease(database, run_id, length, longest)
     try:
         if not leases.acquire_lease(database, _LEASE, run_id, length):
             return False
-        with keep_beating("lease-watch", place.pause, place.renew):
+        with keep_beating("lease-watch", lease.pause, lease.renew):
             for workspace_id, look in itertools.product(database.workspace_ids(), looks):
-                if place.lost.is_set():
+                if lease.lost.is_set():
                     return False
-                place.goes_on()
+                lease.begin_look()
                 _run_look(look, workspace_id)
     except sa.exc.SQLAlchemyError:
-        log.exception("watch: a pass failed at the database; the next one begins afresh")
+        log.exception("watch: a pass failed at the database; the next one starts again")
         return False
     return True
 
 
 class _WatchLease:
-    """The watcher's lease during a pass."""
+    """The watch's lease during a pass."""
 
     def __init__(self, database: Database, run_id: str, length: timedelta, longest: timedelta) -> None:
         self.pause = length.total_seconds() / 3
@@ -92,18 +92,18 @@ class _WatchLease:
         self._most = math.ceil(longest.total_seconds() / self.pause)
         self._beats = 0
 
-    def goes_on(self) -> None:
-        """Another look begins."""
+    def begin_look(self) -> None:
+        """Start to count the time of one room's pass over one workspace."""
         self._beats = 0
 
     def renew(self) -> bool:
-        """False when it is lost, or given up since nothing goes on."""
+        """Renew the lease; return False when it is lost, or given up because a pass takes too long."""
         self._beats += 1
         try:
             if self._beats > self._most or not self._take():
                 self.lost.set()
         except sa.exc.SQLAlchemyError:
-            # A database that is away for a moment: the next beat tries again, and the lease decides who is right.
+            # The database is away for a moment: the next beat tries again, and the stored lease decides who holds it.
             return True
         return not self.lost.is_set()
 
@@ -112,11 +112,11 @@ def _leave(database: Database, run_id: str) -> None:
     try:
         leases.release_lease(database, _LEASE, run_id)
     except sa.exc.SQLAlchemyError:
-        log.exception("watch: the lease was not given back; the next run takes it when it is dead")
+        log.exception("watch: the lease was not released; the next run takes it once it has expired")
 
 
 def _run_look(look: WatchPass, workspace_id: str) -> None:
     try:
         look(workspace_id)
-    except Exception:  # one workspace's trouble, or one room's, must not keep the watch from the others
-        log.exception("watch: a pass over workspace %s failed; the next one begins afresh", workspace_id)
+    except Exception:  # a failure in one workspace or one room must not keep the watch from the others
+        log.exception("watch: a pass over workspace %s failed; the next one starts again", workspace_id)
