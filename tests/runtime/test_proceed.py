@@ -122,7 +122,7 @@ def test_the_first_rule_that_applies_decides() -> None:
         (ReportRefusal(), {"refused": False}),
         (EndTask(), {"finished": False}),
         (ReportNoProgress(3), {"progressed": True}),
-        (ReportNoProgress(20), {"alone": 0}),
+        (ReportNoProgress(20), {"turns_without_input": 0}),
         (NextTurn(), {}),
     ]
     # Then the next one decides
