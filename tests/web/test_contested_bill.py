@@ -33,9 +33,9 @@ def rows(site: Site) -> WorkspaceRows:
 
 @pytest.mark.boundary(38)
 def test_the_order_shows_what_was_quoted_billed_and_charged_and_what_is_contested(
-    site: Site, made: WorkspaceRows
+    site: Site, rows: WorkspaceRows
 ) -> None:
-    order = site.get(f"/api/v1/generations/{made.order_id}")
+    order = site.get(f"/api/v1/generations/{rows.order_id}")
     assert order["most"] == order["charge"] == {"amount": "0.08", "currency": "USD"}
     assert order["claim"] == "2.00 USD"
     assert order["contested"] == {
@@ -46,15 +46,15 @@ def test_the_order_shows_what_was_quoted_billed_and_charged_and_what_is_conteste
         "with": "studio",
         "text": WORDS,
     }
-    assert site.get(f"/api/v1/tasks/{made.task_id}")["generations"][0]["contested"] == order["contested"]
+    assert site.get(f"/api/v1/tasks/{rows.task_id}")["generations"][0]["contested"] == order["contested"]
     assert site.get("/api/v1/budget")["balance"] == "99.92"
 
 
 @pytest.mark.boundary(38)
-def test_a_contested_bill_is_shown_on_page_notice_and_command_line(site: Site, made: WorkspaceRows) -> None:
-    page = site.client.get(f"/tasks/{made.task_id}").text
+def test_a_contested_bill_is_shown_on_page_notice_and_command_line(site: Site, rows: WorkspaceRows) -> None:
+    page = site.client.get(f"/tasks/{rows.task_id}").text
     assert WORDS.replace("'", "&#39;") in page
     assert [one["text"] for one in site.get("/api/v1/thread")["items"] if one.get("text") == WORDS] == [WORDS]
-    told = CliRunner().invoke(main, ["task", made.task_id, "--url", site.url, "--token", site.token])
+    told = CliRunner().invoke(main, ["task", rows.task_id, "--url", site.url, "--token", site.token])
     assert told.exit_code == 0, told.output
     assert f"contested: {WORDS}" in told.output
