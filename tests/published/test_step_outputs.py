@@ -1,4 +1,7 @@
-"""What steps answer is a published schema: a run that began before an upgrade reads the answers from before."""
+"""What steps answer is a published schema: a run that began before an upgrade reads the answers from before.
+
+The stored list also has the shapes that a quiet run seldom shows: `lost`, nothing to route, a turn that lets no run in.
+"""
 
 from __future__ import annotations
 
