@@ -8,32 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from app.clients import make_inngest_client
-from app.compose import AppDependencies
 from core.llm.scripted_model import ScriptedModel, says
-from core.settings import Settings, load_settings
+from core.settings import load_settings
 from runtime.turns import ledger_queries
 from tests.plugins.conftest import SOURCE
 from tests.runtime.turn_driver import drive_turn, new_task, newest_turn, post_words
+from tests.support.composition import compose_parts
 from tests.support.databases import Store
 from tests.support.product import Product
 from tests.support.template import COMMAND
-from workspace.assets import Assets
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending" / "plug-in.md"
 AVOID = "LOOPWRIGHT_HOUSE_STYLE_AVOID"
-
-
-def _dependencies(settings: Settings, store: Store, model: ScriptedModel, folder: Path) -> AppDependencies:
-    return AppDependencies(
-        settings=settings,
-        clock=store.clock,
-        inngest=make_inngest_client(settings),
-        database=store.database,
-        assets=Assets(f"file://{folder / 'assets'}"),
-        model=model,
-        providers={},
-    )
 
 
 def test_a_turn_calls_the_tool_with_the_setting_of_its_plugin(
@@ -43,7 +29,7 @@ def test_a_turn_calls_the_tool_with_the_setting_of_its_plugin(
     monkeypatch.setenv(AVOID, "synergy, leverage")
     text = json.dumps({"text": "We leverage what we have."})
     model = ScriptedModel(says("", ("check_wording", text)), says("Say `use` instead."))
-    parts = _dependencies(load_settings(), store, model, tmp_path)
+    parts = compose_parts(store, model, tmp_path)
     task = new_task(store, goal="Check this text")
     post_words(store, task.id, "We leverage what we have.")
     turn = newest_turn(store, task.id)

@@ -26,6 +26,7 @@ DOCUMENTS = [
 TOP = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(".")} - {"var"}
 _CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 _PLACE = re.compile(r"(?<![\w./<-])((?:[\w.-]+/)+[\w.-]*)(?:::(\w+))?")
+_NEW_FILE = re.compile(r"^`([\w./-]+)`:\n\n```python$", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _COMMAND = re.compile(r"(?<![\w/.-])(?:\.venv/bin/)?loopwright ((?:[a-z]+ ?)+)([^`\n|#]*)")
 _OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
@@ -101,10 +102,12 @@ def test_every_setting_that_a_document_names_is_one(document: Path) -> None:
 
 
 def _places(document: Path) -> Iterator[tuple[str, str]]:
-    """Paths in this repository that stand in a document's code, with the name in them where one is given."""
-    for code in _CODE.findall(document.read_text()):
+    """Paths that stand in a document's code, with the name in them where one is given, but for files that it adds."""
+    text = document.read_text()
+    elsewhere = {*EVENTS, *_ELSEWHERE, *_NEW_FILE.findall(text)}
+    for code in _CODE.findall(text):
         for place, name in _PLACE.findall(code):
-            if place.split("/")[0] in TOP and place not in EVENTS | _ELSEWHERE and not place.startswith(_IN_A_HOME):
+            if place.split("/")[0] in TOP and place not in elsewhere and not place.startswith(_IN_A_HOME):
                 yield place.rstrip("."), name
 
 
