@@ -73,14 +73,14 @@ def _wait(
 def _submit(dependencies: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any] | str:
     """Submit the order, or poll it where an earlier run has submitted it; a bell without an order is ignored."""
     try:
-        return poll_order(dependencies, workspace_id, order_id).stored()
+        return poll_order(dependencies, workspace_id, order_id).to_output()
     except NotFoundError:
         return LOST
 
 
 def _poll(dependencies: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any]:
-    return poll_order(dependencies, workspace_id, order_id).stored()
+    return poll_order(dependencies, workspace_id, order_id).to_output()
 
 
 def _settle(dependencies: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any]:
-    return settle_order(dependencies, file_output, workspace_id, order_id).stored()
+    return settle_order(dependencies, file_output, workspace_id, order_id).to_output()

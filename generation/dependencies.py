@@ -1,4 +1,4 @@
-"""Dependencies that the composition root hands to generation: stores, works of the workspace, providers."""
+"""Dependencies that the composition root passes to generation: stores, works of the workspace and providers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generation.providers.port import Provider
 
 
 class StoredBytes(Protocol):
-    """Bytes in the asset store; the media type is what the bytes themselves look like."""
+    """Bytes in the asset store; the media type is detected from the bytes."""
 
     @property
     def sha256(self) -> str: ...
@@ -23,7 +23,7 @@ class StoredBytes(Protocol):
 
 
 class AssetStore(Protocol):
-    """Bytes under their own hash; storing what is there already changes nothing."""
+    """Store of bytes under their own hash; storing the same bytes again changes nothing."""
 
     def put(self, data: bytes) -> StoredBytes: ...
 
@@ -31,7 +31,7 @@ class AssetStore(Protocol):
 
 
 class CallbackDependencies(Protocol):
-    """What is needed to hear what providers say."""
+    """Dependencies for taking in callbacks of providers."""
 
     @property
     def database(self) -> Database: ...
@@ -40,6 +40,8 @@ class CallbackDependencies(Protocol):
 
 
 class GenerationDependencies(CallbackDependencies, Protocol):
+    """Dependencies for submitting, polling and settling orders."""
+
     @property
     def settings(self) -> Settings: ...
     @property
@@ -49,7 +51,7 @@ class GenerationDependencies(CallbackDependencies, Protocol):
 
 
 class OrderWork(Protocol):
-    """A work of the shared workspace as of one version."""
+    """A work of the shared workspace in one version."""
 
     @property
     def id(self) -> str: ...
@@ -69,12 +71,18 @@ class OrderWorks(Protocol):
     """The shared workspace, as far as an order needs it."""
 
     def check_current(self, scope: Scope, object_id: str, task_id: str | None) -> OrderWork:
-        """The work; ConflictError when it has moved since the task saw it, NotFoundError when it is not there."""
+        """Return the work.
+
+        Raises ConflictError when it has changed since the task saw it, NotFoundError when it does not exist.
+        """
         ...
 
 
 class FileOutput(Protocol):
-    """Files what was made, once per cause: a new work, or the next version of `object_id` where that did not move."""
+    """Store an output as a work, once per cause.
+
+    It becomes the next version of `object_id` while that is still at `base_version`, otherwise a new work.
+    """
 
     def __call__(
         self,

@@ -1,4 +1,4 @@
-"""Tables of generation: what we ordered elsewhere."""
+"""Tables of generation: orders placed with providers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools that order what is made elsewhere, and the state of orders and money that a model is shown."""
+"""Tools that order generated works, and the state of orders and money that a model is shown."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ from core.database import Scope
 from core.errors import NotFoundError, RefusedError
 from core.tools import CallContext, Effect, Tool, ToolResult
 from generation.approval.place import PlacementDependencies, place_order
-from generation.orders import draft
-from generation.orders.draft import PAID_TOOLS, build_order_request
+from generation.orders.draft import (
+    PAID_TOOLS,
+    CancelGenerationArguments,
+    EstimateArguments,
+    ListModelsArguments,
+    build_order_request,
+)
 from generation.orders.end import cancel_order
 from generation.orders.order import Order, get_order, list_call_orders, list_recent_orders
 from generation.orders.states import OrderState
@@ -25,7 +30,7 @@ SHOWN_ORDERS = 50
 
 
 def orders_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
-    """`orders`: the task's newest, oldest first; Main has none."""
+    """Return `orders`, the newest of the task, oldest first; none for Main."""
     if task_id is None:
         return {"orders": []}
     return {
@@ -37,7 +42,7 @@ def orders_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
 
 
 def budget_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
-    """`budget`: amounts as decimal strings."""
+    """Return `budget`, with amounts as decimal strings."""
     del task_id
     budget = credits.read_budget(scope)
     return {
@@ -51,20 +56,20 @@ def budget_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
 
 
 def outcome_input(scope: Scope, ref_id: str) -> dict[str, Any]:
-    """The end of an order, as an input of the task that waited for it."""
+    """Return an order that has ended as an input of the task that waited for it."""
     shown = _order_fields(get_order(scope, ref_id))
     work_kind, order_id = shown.pop("kind"), shown.pop("id")
     return {"kind": "outcome", "order_id": order_id, "work_kind": work_kind, **shown}
 
 
 def orders_of_call(scope: Scope, call_id: str) -> list[dict[str, Any]]:
-    """What a call has ordered, and what was ordered in its place at another price."""
+    """Return the order of a call, and those that replaced it at another price."""
     found = list_call_orders(scope, call_id)
     return [{**_order_fields(order), "kind": "order", "work_kind": order.kind} for order in found]
 
 
 def is_order(scope: Scope, thing_id: str) -> bool:
-    """Whether a checklist step may name it as evidence: an order that has succeeded."""
+    """Tell whether this is an order that succeeded, so that a checklist step may name it as evidence."""
     try:
         return get_order(scope, thing_id).state is OrderState.SUCCEEDED
     except NotFoundError:
@@ -84,8 +89,8 @@ def _order_fields(order: Order) -> dict[str, Any]:
 
 
 def _contested_field(order: Order) -> dict[str, Any]:
-    words = order.contested_in_words
-    return {"contested": words} if words else {}
+    text = order.contested_in_words
+    return {"contested": text} if text else {}
 
 
 _DESCRIPTIONS = {
@@ -105,37 +110,37 @@ _DOMAINS = {
 }
 
 
-def generation_tools(desk: PlacementDependencies) -> tuple[Tool, ...]:
-    """A worker's tools of this room; Main has `ListModels` only."""
-    paid = tuple(PlaceOrder(name, arguments, desk) for name, arguments in PAID_TOOLS.items())
-    return (*paid, Estimate(desk.capabilities), CancelGeneration(), ListModels(desk.capabilities))
+def generation_tools(dependencies: PlacementDependencies) -> tuple[Tool, ...]:
+    """Build the tools for workers; Main gets only `ListModels`."""
+    paid = tuple(PlaceOrder(name, arguments, dependencies) for name, arguments in PAID_TOOLS.items())
+    return (*paid, Estimate(dependencies.capabilities), CancelGeneration(), ListModels(dependencies.capabilities))
 
 
 class PlaceOrder:
-    """Places an order; the result is the order, or the card that asks a person first."""
+    """Place an order; the result is the order, or the card that asks a person first."""
 
     effect = Effect.PAID
     repeatable = True
 
-    def __init__(self, name: str, arguments: type[BaseModel], desk: PlacementDependencies) -> None:
+    def __init__(self, name: str, arguments: type[BaseModel], dependencies: PlacementDependencies) -> None:
         self.name = name
         self.domain = _DOMAINS[name]
         self.description = _DESCRIPTIONS[name]
         self.arguments = arguments
-        self._desk = desk
+        self._dependencies = dependencies
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
-        placed = place_order(self._desk, call, build_order_request(self.name, arguments))
+        placed = place_order(self._dependencies, call, build_order_request(self.name, arguments))
         return ToolResult(_order_result(placed) if isinstance(placed, Order) else _card_result(placed))
 
 
 class Estimate:
-    """Prices without ordering."""
+    """Price works without ordering them."""
 
     name = "estimate"
     domain = "image"
     description = "What a number of works of a kind would cost. Nothing is ordered."
-    arguments: type[BaseModel] = draft.EstimateArguments
+    arguments: type[BaseModel] = EstimateArguments
     effect = Effect.READ
     repeatable = True
 
@@ -143,38 +148,36 @@ class Estimate:
         self._capabilities = capabilities
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
-        asked: draft.EstimateArguments = arguments
-        offer = self._capabilities.choose(asked.kind, None).offer
-        each = offer.price.of(choose_seconds(offer, asked.seconds))
+        offer = self._capabilities.choose_offer(arguments.kind, None).offer
+        each = offer.price.of(choose_seconds(offer, arguments.seconds))
         return ToolResult(
             {
-                "kind": asked.kind,
+                "kind": arguments.kind,
                 "model": offer.model,
-                "count": asked.count,
+                "count": arguments.count,
                 "each": str(each),
-                "amount": str(each * asked.count),
+                "amount": str(each * arguments.count),
                 "currency": offer.price.currency,
             }
         )
 
 
 class CancelGeneration:
-    """Wishes for the end of an order of the same task."""
+    """Ask for the cancellation of an order of the same task."""
 
     name = "cancel_generation"
     domain = "image"
     description = "Cancel an order of this task that has not ended. The provider may be too late."
-    arguments: type[BaseModel] = draft.CancelGenerationArguments
+    arguments: type[BaseModel] = CancelGenerationArguments
     effect = Effect.WRITE
     held_at_checkpoint = False
     repeatable = True
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
-        asked: draft.CancelGenerationArguments = arguments
         with call.transaction() as scope:
-            if get_order(scope, asked.order_id).task_id != call.task_id:
-                raise RefusedError(f"order {asked.order_id} belongs to another task")
-            order = cancel_order(scope, asked.order_id)
+            if get_order(scope, arguments.order_id).task_id != call.task_id:
+                raise RefusedError(f"order {arguments.order_id} belongs to another task")
+            order = cancel_order(scope, arguments.order_id)
         return ToolResult(
             {
                 "order_id": order.id,
@@ -185,12 +188,12 @@ class CancelGeneration:
 
 
 class ListModels:
-    """What can be ordered now."""
+    """List the models that can be ordered from now."""
 
     name = "list_models"
     domain = "core"
     description = "The models that can be ordered from now, with their sizes, lengths and prices."
-    arguments: type[BaseModel] = draft.ListModelsArguments
+    arguments: type[BaseModel] = ListModelsArguments
     effect = Effect.READ
     repeatable = True
 
@@ -198,8 +201,7 @@ class ListModels:
         self._capabilities = capabilities
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
-        asked: draft.ListModelsArguments = arguments
-        return ToolResult({"models": [_offer_result(one) for one in self._capabilities.listed(asked.kind)]})
+        return ToolResult({"models": [_offer_result(one) for one in self._capabilities.list_offers(arguments.kind)]})
 
 
 def _order_result(order: Order) -> dict[str, Any]:

@@ -41,13 +41,13 @@ def build_quote(drafts: Sequence[OrderDraft]) -> dict[str, Any]:
     return {
         "amount": str(total_price(drafts)),
         "currency": drafts[0].currency,
-        "lines": [draft.line() for draft in drafts],
+        "lines": [draft.card_line() for draft in drafts],
         "plan_digest": plan_digest(drafts),
     }
 
 
 def plan_digest(drafts: Sequence[OrderDraft]) -> str:
-    return digest_of([draft.stored() for draft in drafts])
+    return digest_of([draft.to_stored() for draft in drafts])
 
 
 def build_quote_subject(drafts: Sequence[OrderDraft], turn_id: str) -> dict[str, Any]:
@@ -55,13 +55,13 @@ def build_quote_subject(drafts: Sequence[OrderDraft], turn_id: str) -> dict[str,
     return {
         "turn_id": turn_id,
         "call_ids": [draft.call_id for draft in drafts],
-        "orders": [draft.stored() for draft in drafts],
+        "orders": [draft.to_stored() for draft in drafts],
     }
 
 
 def read_card_drafts(card: Card) -> list[OrderDraft]:
     """What a card offers; raises RefusedError when it is not what the quote was made for."""
-    drafts = [OrderDraft.of(stored) for stored in card.subject.get("orders", ())]
+    drafts = [OrderDraft.from_stored(stored) for stored in card.subject.get("orders", ())]
     if not drafts or card.quote is None or card.quote.get("plan_digest") != plan_digest(drafts):
         raise RefusedError(f"card {card.id} does not hold what its quote was made for; nothing is ordered")
     return drafts
@@ -119,7 +119,7 @@ def supersede_older_cards(scope: Scope, card: Card) -> None:
     if card.task_id is None or card.state != CardState.OPEN:
         return
     tasks.lock_task(scope, card.task_id)
-    mine = decision_of_card(card)
+    decision = decision_of_card(card)
     asking = scope.select(cards_table.c.id).where(
         cards_table.c.task_id == card.task_id,
         cards_table.c.state == CardState.OPEN,
@@ -128,7 +128,7 @@ def supersede_older_cards(scope: Scope, card: Card) -> None:
     )
     for row in scope.rows(asking.order_by(cards_table.c.created_at, cards_table.c.id)):
         older = cards.get_card(scope, row.id)
-        if decision_of_card(older) != mine and cards.supersede_card(scope, older.id):
+        if decision_of_card(older) != decision and cards.supersede_card(scope, older.id):
             deliver_card_answer(scope, older)
 
 
@@ -141,14 +141,14 @@ def decision_of_card(card: Card) -> str:
 def find_call_card(scope: Scope, call_id: str, digest: str) -> Card | None:
     """The card that was opened for a call, in whatever state it is."""
     decision = call_id.rsplit(":", 1)[0]
-    causes = [_card_cause(kind, of) for of in (call_id, decision) for kind in (CardKind.QUOTE, CardKind.LIMIT)]
+    causes = [_card_cause(kind, asker) for asker in (call_id, decision) for kind in (CardKind.QUOTE, CardKind.LIMIT)]
     rows = scope.rows(scope.select(cards_table.c.id).where(cards_table.c.cause.in_(causes)))
     found = [cards.get_card(scope, row.id) for row in rows]
     return next((card for card in found if covers_call(card.subject, call_id, digest)), None)
 
 
 def ask_before_spending(
-    scope: Scope, call: CallContext, mine: OrderDraft, others: Sequence[OrderDraft], verdict: NeedsQuote
+    scope: Scope, call: CallContext, draft: OrderDraft, others: Sequence[OrderDraft], verdict: NeedsQuote
 ) -> Card:
     """Open the card for a call and for those after it that meet a limit too.
 
@@ -156,13 +156,13 @@ def ask_before_spending(
     """
     kind: MoneyCardKind = CardKind.LIMIT if verdict.limit == "balance" else CardKind.QUOTE
     if verdict.limit == "program":
-        return _open_call_card(scope, call, kind, _card_cause(kind, call.call_id), [mine], verdict)
-    joined = [mine, *_drafts_above_limit(scope, call, others, kind)]
+        return _open_call_card(scope, call, kind, _card_cause(kind, call.call_id), [draft], verdict)
+    joined = [draft, *_drafts_above_limit(scope, call, others, kind)]
     card = _open_call_card(scope, call, kind, _card_cause(kind, call.call_id.rsplit(":", 1)[0]), joined, verdict)
-    if covers_call(card.subject, mine.call_id, mine.digest):
+    if covers_call(card.subject, draft.call_id, draft.digest):
         return card
     # The decision's card was opened before this call met a limit, so it does not speak of it.
-    return _open_call_card(scope, call, kind, _card_cause(kind, call.call_id), [mine], verdict)
+    return _open_call_card(scope, call, kind, _card_cause(kind, call.call_id), [draft], verdict)
 
 
 def _drafts_above_limit(
@@ -189,12 +189,12 @@ def _open_call_card(
     scope: Scope, call: CallContext, kind: MoneyCardKind, cause: str, drafts: Sequence[OrderDraft], verdict: NeedsQuote
 ) -> Card:
     card = open_money_card(scope, kind, drafts, verdict.reason, cause=cause, task_id=call.task_id, turn_id=call.turn_id)
-    mine = drafts[0]
-    if cause == _card_cause(kind, mine.call_id) and not covers_call(card.subject, mine.call_id, mine.digest):
-        raise ConflictError(f"the call {mine.call_id} has already asked for something else; propose a new call")
+    first = drafts[0]
+    if cause == _card_cause(kind, first.call_id) and not covers_call(card.subject, first.call_id, first.digest):
+        raise ConflictError(f"the call {first.call_id} has already asked for something else; propose a new call")
     supersede_older_cards(scope, card)
     return card
 
 
-def _card_cause(kind: CardKind, of: str) -> str:
-    return f"{of}:{kind}"
+def _card_cause(kind: CardKind, asker: str) -> str:
+    return f"{asker}:{kind}"

@@ -32,70 +32,74 @@ class PlacementDependencies:
     overrun: Decimal
 
 
-def place_order(desk: PlacementDependencies, call: CallContext, wish: OrderRequest) -> Order | Card:
+def place_order(dependencies: PlacementDependencies, call: CallContext, request: OrderRequest) -> Order | Card:
     """Order what a call wishes for, once per call; above a limit, answer the card that asks a person instead.
 
     Raises InvalidError (it cannot be ordered so), RefusedError (the guard's first refusal), ConflictError (the call
     ordered something else, or a named work has moved), UnavailableError (no price can be had).
     """
     with call.reading() as scope:
-        before = _find_placed(scope, call.call_id, wish)
-    if before is not None:
-        return before
-    mine = draft_call(desk, call, call.call_id, wish)
+        placed = _find_placed(scope, call.call_id, request)
+    if placed is not None:
+        return placed
+    draft = draft_call(dependencies, call, call.call_id, request)
     with call.transaction("order.admitted") as scope:
-        facts = _lock_and_gather_facts(scope, call, mine)
+        facts = _lock_and_gather_facts(scope, call, draft)
         verdict = guard.judge_call(facts)
         if not isinstance(verdict, NeedsQuote):
-            return _find_placed(scope, call.call_id, wish) or _admit_allowed(scope, call, mine, verdict, facts)
-    others = [] if verdict.limit == "program" else _draft_later_calls(desk, call)
+            return _find_placed(scope, call.call_id, request) or _admit_allowed(scope, call, draft, verdict, facts)
+    others = [] if verdict.limit == "program" else _draft_later_calls(dependencies, call)
     with call.transaction("order.admitted") as scope:
         if call.task_id is not None:
-            # A card may close others and tell the task: its row goes before the budget's, here as in an approval.
+            # A card may close others and tell the task: its row goes placed the budget's, here as in an approval.
             tasks.lock_task(scope, call.task_id)
-        facts = _lock_and_gather_facts(scope, call, mine)
+        facts = _lock_and_gather_facts(scope, call, draft)
         verdict = guard.judge_call(facts)
         if isinstance(verdict, NeedsQuote):
-            return _find_placed(scope, call.call_id, wish) or card.ask_before_spending(
-                scope, call, mine, others, verdict
+            return _find_placed(scope, call.call_id, request) or card.ask_before_spending(
+                scope, call, draft, others, verdict
             )
-        return _find_placed(scope, call.call_id, wish) or _admit_allowed(scope, call, mine, verdict, facts)
+        return _find_placed(scope, call.call_id, request) or _admit_allowed(scope, call, draft, verdict, facts)
 
 
-def draft_call(desk: PlacementDependencies, call: CallContext, call_id: str, wish: OrderRequest) -> OrderDraft:
+def draft_call(
+    dependencies: PlacementDependencies, call: CallContext, call_id: str, request: OrderRequest
+) -> OrderDraft:
     with call.reading() as scope:
-        sources = read_sources(scope, desk.works, wish, call.task_id)
-    return draft_order(call_id, wish, sources, desk.capabilities, desk.overrun)
+        sources = read_sources(scope, dependencies.works, request, call.task_id)
+    return draft_order(call_id, request, sources, dependencies.capabilities, dependencies.overrun)
 
 
-def _find_placed(scope: Scope, call_id: str, wish: OrderRequest) -> Order | Card | None:
+def _find_placed(scope: Scope, call_id: str, request: OrderRequest) -> Order | Card | None:
     if find_order_by_key(scope, call_id) is not None:
-        return get_admitted_order(scope, call_id, wish.digest())
-    return card.find_call_card(scope, call_id, wish.digest())
+        return get_admitted_order(scope, call_id, request.digest())
+    return card.find_call_card(scope, call_id, request.digest())
 
 
-def _lock_and_gather_facts(scope: Scope, call: CallContext, mine: OrderDraft) -> CallFacts:
+def _lock_and_gather_facts(scope: Scope, call: CallContext, draft: OrderDraft) -> CallFacts:
     credits.lock_budget(scope)
-    return gather_order_facts(scope, call, mine)
+    return gather_order_facts(scope, call, draft)
 
 
-def gather_order_facts(scope: Scope, call: CallContext, mine: OrderDraft) -> CallFacts:
+def gather_order_facts(scope: Scope, call: CallContext, draft: OrderDraft) -> CallFacts:
     return guard.gather_call_facts(
         scope,
         effect=Effect.PAID,
         person_id=call.person_id,
         asked_by=call.asked_by,
         task_id=call.task_id,
-        amount=mine.quote,
-        currency=mine.currency,
-        kind=mine.kind,
+        amount=draft.quote,
+        currency=draft.currency,
+        kind=draft.kind,
     )
 
 
-def _admit_allowed(scope: Scope, call: CallContext, mine: OrderDraft, verdict: GuardVerdict, facts: CallFacts) -> Order:
+def _admit_allowed(
+    scope: Scope, call: CallContext, draft: OrderDraft, verdict: GuardVerdict, facts: CallFacts
+) -> Order:
     match verdict:
         case CallAllowed():
-            return admit_order(scope, mine, task_id=call.task_id, turn_id=call.turn_id, unasked=_unasked_limit(facts))
+            return admit_order(scope, draft, task_id=call.task_id, turn_id=call.turn_id, unasked=_unasked_limit(facts))
         case CallRefused():
             raise RefusedError(verdict.reason)
         case NeedsQuote() | NeedsConfirmation():
@@ -111,18 +115,18 @@ def _unasked_limit(facts: CallFacts) -> Decimal:
     return facts.budget.free_per_operation
 
 
-def _draft_later_calls(desk: PlacementDependencies, call: CallContext) -> list[OrderDraft]:
+def _draft_later_calls(dependencies: PlacementDependencies, call: CallContext) -> list[OrderDraft]:
     """The paid calls of the same decision that come after this one and can be drafted, in their order."""
     turn_id, step, seq = call.call_id.rsplit(":", 2)
     with call.reading() as scope:
         rows = [row for row in list_calls_of_step(scope, turn_id, int(step)) if row.seq > int(seq)]
     found = []
     for row in rows:
-        wish = parse_recorded_request(row.tool, row.arguments) if row.status in UNFINISHED_CALL_STATUSES else None
-        if wish is None:
+        request = parse_recorded_request(row.tool, row.arguments) if row.status in UNFINISHED_CALL_STATUSES else None
+        if request is None:
             continue
         try:
-            found.append(draft_call(desk, call, row.id, wish))
+            found.append(draft_call(dependencies, call, row.id, request))
         except LoopwrightError:
             # What cannot be priced now is left off the card; when its turn comes, the call tells its own trouble.
             continue

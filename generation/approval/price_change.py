@@ -35,11 +35,11 @@ class CurrentPrice:
 
 def read_current_price(capabilities: Capabilities, order: Order) -> CurrentPrice:
     """Raises UnavailableError when its provider names no prices, InvalidError when it offers this no more."""
-    price = capabilities.offered_now(order.provider, order.kind, order.model).price
+    price = capabilities.current_offer(order.provider, order.kind, order.model).price
     return CurrentPrice(price.of(order.params.get("seconds")), price.currency)
 
 
-def ask_at_new_price(scope: Scope, hold: OrderLease, order: Order, price: CurrentPrice, overrun: Decimal) -> None:
+def ask_at_new_price(scope: Scope, lease: OrderLease, order: Order, price: CurrentPrice, overrun: Decimal) -> None:
     """End an order that was not sent, and open the card that asks for it at the new price.
 
     A task that waits for the order waits for the card instead: no inference is needed to learn of it. A task that has
@@ -49,7 +49,7 @@ def ask_at_new_price(scope: Scope, hold: OrderLease, order: Order, price: Curren
     reason = f"{PRICE_CHANGED}: {agreed} was agreed, {asked} is asked now"
     # The task's row before the order's: a stop closes the cards that it finds, so none may be opened after it.
     asks = order.task_id is not None and tasks.lock_task(scope, order.task_id).status not in ENDED_TASK_STATUSES
-    ended = finish_order(scope, order.id, OrderState.CANCELLED, error=reason, hold=hold, tell=not asks)
+    ended = finish_order(scope, order.id, OrderState.CANCELLED, error=reason, lease=lease, tell=not asks)
     if not ended or not asks or order.task_id is None:
         return
     card = open_money_card(

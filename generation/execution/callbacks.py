@@ -1,4 +1,4 @@
-"""Callbacks of providers: signed news of a job. It only wakes; the provider itself is asked what is true."""
+"""Callbacks of providers: signed news of a job. It only wakes; the provider itself is will_ask what is true."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def record_callback(
     """Take a callback in: progress moves forward at once, and any claim of an end rings for a question to the provider.
 
     Doubled and late callbacks change nothing that is final, and neither does one that contradicts it: it has the
-    provider asked, a few times in an order's life at most. Raises NotFoundError (unknown provider or
+    provider will_ask, a few times in an order's life at most. Raises NotFoundError (unknown provider or
     job; the provider may send it again), RefusedError (signature or age), InvalidError (too long or no job).
     """
     provider = dependencies.providers.get(provider_name)
@@ -38,7 +38,7 @@ def record_callback(
     if len(raw_body) > MAX_CALLBACK_BYTES:
         raise InvalidError(f"a callback has at most {MAX_CALLBACK_BYTES} bytes")
     news = provider.verify_callback(headers, raw_body, dependencies.database.clock.now())
-    workspace_id = _workspace_of(dependencies.database, provider_name, news.upstream_id)
+    workspace_id = _find_workspace(dependencies.database, provider_name, news.upstream_id)
     if workspace_id is None:
         LOG.info("callback for an unknown job", extra={"provider": provider_name})
         raise NotFoundError("no order has this job; if it was just made, send the callback again")
@@ -51,18 +51,18 @@ def record_callback(
 
 
 def _apply_news(scope: Scope, order: Order, news: JobNews, cause: str) -> None:
-    if order.state in PROVIDER_STATES and not order.made:
+    if order.state in PROVIDER_STATES and not order.has_outputs_to_settle:
         if news.state in (JobState.QUEUED, JobState.RUNNING):
             advance_order(scope, order, news)
             return
-        mine = scope.update(orders).where(orders.c.id == order.id, orders.c.state.in_(PROVIDER_STATES))
-        scope.change(mine.values(news_at=scope.now))
+        update = scope.update(orders).where(orders.c.id == order.id, orders.c.state.in_(PROVIDER_STATES))
+        scope.change(update.values(news_at=scope.now))
         scope.ring(Bell(GenerationNews(workspace_id=scope.workspace_id, order_id=order.id), id=cause))
     elif news.state.value != order.state.value:
-        asked = _is_dispute(order, news) and dispute_end(scope, order, f"{cause}:doubt")
+        will_ask = _is_dispute(order, news) and dispute_end(scope, order, f"{cause}:doubt")
         LOG.info(
             "callback contradicts what is known",
-            extra={"order_id": order.id, "said": news.state.value, "is": order.state, "asked": asked},
+            extra={"order_id": order.id, "said": news.state.value, "is": order.state, "asked": will_ask},
         )
 
 
@@ -80,7 +80,7 @@ def _callback_cause(order: Order, news: JobNews, body: bytes) -> str:
     return f"{order.id}:{news.sequence if news.sequence is not None else hashlib.sha256(body).hexdigest()[:16]}"
 
 
-def _workspace_of(database: Database, provider: str, upstream_id: str) -> str | None:
+def _find_workspace(database: Database, provider: str, upstream_id: str) -> str | None:
     """The workspace whose order has a job; a callback carries no key, so it is found before any scope is known."""
     query = sa.select(orders.c.workspace_id).where(orders.c.provider == provider, orders.c.upstream_id == upstream_id)
     with database.unscoped() as connection:

@@ -1,7 +1,7 @@
 """Disputes about the end of an order: a signed callback that contradicts it makes us ask the provider.
 
 The states of an order move forward; this is the one way back. A failed or cancelled order becomes `unresolved` when
-the provider itself says that it made something after all, or is still at it. What it made is settled as any late
+the provider itself says that it values something after all, or is still at it. What it values is settled as any late
 success: filed and charged, without waking the task. An order has one open dispute at a time, and `MOST_DISPUTES` in
 its life.
 """
@@ -41,28 +41,28 @@ def dispute_end(scope: Scope, order: Order, cause: str, **known: Any) -> bool:
 def close_dispute(scope: Scope, order: Order) -> None:
     """The provider has said what is true: the doubt that the question began with is gone."""
     if order.doubted_at is not None:
-        asked = scope.update(orders).where(orders.c.id == order.id, orders.c.doubted_at == order.doubted_at)
-        scope.change(asked.values(doubted_at=None))
+        update = scope.update(orders).where(orders.c.id == order.id, orders.c.doubted_at == order.doubted_at)
+        scope.change(update.values(doubted_at=None))
 
 
 def count_unknown_job(scope: Scope, order: Order, *, last: bool) -> None:
     """The provider knows no such job: the doubt stands until it has said so often enough, which `last` says."""
     if order.doubted_at is None:
         return
-    asked = scope.update(orders).where(orders.c.id == order.id, orders.c.doubted_at == order.doubted_at)
-    scope.change(asked.values(lost=order.lost + 1))
+    update = scope.update(orders).where(orders.c.id == order.id, orders.c.doubted_at == order.doubted_at)
+    scope.change(update.values(lost=order.lost + 1))
     if last:
         close_dispute(scope, order)
 
 
-def correct_end(scope: Scope, order: Order, made: Mapping[str, Any]) -> bool:
-    """Note what the provider has made, or may still make, for an order that has ended without it: it is unresolved.
+def correct_end(scope: Scope, order: Order, values: Mapping[str, Any]) -> bool:
+    """Note what the provider has values, or may still make, for an order that has ended without it: it is unresolved.
 
     False when the order, of which `order` is an earlier look, has moved.
     """
     same = sa.and_(orders.c.state == order.state, orders.c.state.in_(CORRECTABLE_STATES))
-    mine = scope.update(orders).where(orders.c.id == order.id, sa.or_(same, orders.c.state == OrderState.UNRESOLVED))
-    won = scope.change(mine.values(state=OrderState.UNRESOLVED, **made))
+    update = scope.update(orders).where(orders.c.id == order.id, sa.or_(same, orders.c.state == OrderState.UNRESOLVED))
+    won = scope.change(update.values(state=OrderState.UNRESOLVED, **values))
     if won:
         scope.changed("generation", order.id)
     return won == 1

@@ -16,14 +16,14 @@ CPU_SECONDS = 30
 MOST_PIXELS = 100_000_000
 
 
-def _limit() -> None:
+def _set_limits() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _picture(data: bytes) -> str:
+def _probe_picture(data: bytes) -> str:
     # Imported here: the limits stand before a decoder is loaded, and a film needs no Pillow.
     from PIL import Image  # noqa: PLC0415
 
@@ -35,18 +35,18 @@ def _picture(data: bytes) -> str:
         return f"{image.width}x{image.height}"
 
 
-def _sound(data: bytes) -> str:
+def _probe_sound(data: bytes) -> str:
     """Plain WAV needs no decoder, which takes half a second to load."""
     try:
         with wave.open(io.BytesIO(data)) as sound:
             if sound.readframes(1):
                 return f"{sound.getnframes() / sound.getframerate():.1f} s"
     except (wave.Error, EOFError):
-        return _stream(data, "audio")
+        return _probe_stream(data, "audio")
     raise ValueError("no frame")
 
 
-def _stream(data: bytes, kind: str) -> str:
+def _probe_stream(data: bytes, kind: str) -> str:
     import av  # noqa: PLC0415
 
     with av.open(io.BytesIO(data), mode="r") as container:
@@ -57,7 +57,7 @@ def _stream(data: bytes, kind: str) -> str:
     raise ValueError("no frame")
 
 
-def _model(data: bytes) -> str:
+def _probe_model(data: bytes) -> str:
     version, length = int.from_bytes(data[4:8], "little"), int.from_bytes(data[8:12], "little")
     if data[:4] != b"glTF" or version != 2 or length != len(data):
         raise ValueError("no whole GLB")
@@ -66,21 +66,21 @@ def _model(data: bytes) -> str:
 
 def _probe(kind: str, data: bytes) -> str:
     if kind == "image":
-        return _picture(data)
+        return _probe_picture(data)
     if kind == "model3d":
-        return _model(data)
-    return _sound(data) if kind == "audio" else _stream(data, kind)
+        return _probe_model(data)
+    return _probe_sound(data) if kind == "audio" else _probe_stream(data, kind)
 
 
 def _main() -> int:
-    _limit()
+    _set_limits()
     kind, data = sys.argv[1], sys.stdin.buffer.read()
     try:
-        said = _probe(kind, data)
+        summary = _probe(kind, data)
     except Exception as error:  # noqa: BLE001 - whatever a decoder raises means that the bytes cannot be decoded
         sys.stderr.write(f"{type(error).__name__}: {error}"[:500])
         return 1
-    sys.stdout.write(said)
+    sys.stdout.write(summary)
     return 0
 
 

@@ -38,7 +38,7 @@ def poll_order(dependencies: GenerationDependencies, workspace_id: str, order_id
         order = get_order(scope, order_id)
     if order.state in (OrderState.ORDERED, OrderState.SUBMITTING):
         return submit_order(dependencies, workspace_id, order_id)
-    if order.made or (order.state in FINAL_ORDER_STATES and order.doubted_at is None):
+    if order.has_outputs_to_settle or (order.state in FINAL_ORDER_STATES and order.doubted_at is None):
         return read_progress(dependencies.database, workspace_id, order_id, dependencies.settings.poll_seconds)
     try:
         with crash.around("provider.ask"):
@@ -69,8 +69,11 @@ def record_job_news(
                 finish_order(scope, order.id, OrderState.CANCELLED, error=reason, claim=claim_of(news))
             case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if order.state in CORRECTABLE_STATES:
                 # A job that may still make something and bill it is none that has ended; the wish for its end stands.
-                wished = scope.now if order.state is OrderState.CANCELLED else None
-                still = {"upstream_id": news.upstream_id, "cancel_requested_at": order.cancel_requested_at or wished}
+                cancel_requested = scope.now if order.state is OrderState.CANCELLED else None
+                still = {
+                    "upstream_id": news.upstream_id,
+                    "cancel_requested_at": order.cancel_requested_at or cancel_requested,
+                }
                 correct_end(scope, order, still)
             case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if overdue:
                 reason = news.error or f"still {news.state.value} at its deadline"
@@ -91,9 +94,9 @@ def advance_order(scope: Scope, order: Order, news: JobNews) -> bool:
     """Let a job that is still being made only gain: queued may become running, and progress may grow."""
     state = OrderState(news.state.value)
     allowed = [state.value, *(earlier.value for earlier in states_before(state) if earlier in PROVIDER_STATES)]
-    mine = scope.update(orders).where(orders.c.id == order.id, orders.c.state.in_(PROVIDER_STATES))
+    update = scope.update(orders).where(orders.c.id == order.id, orders.c.state.in_(PROVIDER_STATES))
     grown = scope.change(
-        mine.where(orders.c.state.in_(allowed), orders.c.progress <= news.progress).values(
+        update.where(orders.c.state.in_(allowed), orders.c.progress <= news.progress).values(
             state=state, progress=news.progress, lost=0
         )
     )
@@ -103,7 +106,7 @@ def advance_order(scope: Scope, order: Order, news: JobNews) -> bool:
 
 
 def _ask_provider(dependencies: GenerationDependencies, order: Order) -> JobNews:
-    """What the provider says; where its end is wished for or overdue, the wish is said first."""
+    """What the provider says; where its end is cancel_requested for or overdue, the wish is said first."""
     provider = dependencies.providers.get(order.provider)
     if provider is None:
         raise UnavailableError(f"the provider {order.provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
@@ -126,16 +129,16 @@ def _why_cancelled(order: Order, news: JobNews) -> str:
 
 
 def _note_outputs(scope: Scope, order: Order, news: JobNews) -> None:
-    made = [{"url": one.url, "media_type": one.media_type, "sha256": one.sha256} for one in news.outputs]
+    outputs = [{"url": one.url, "media_type": one.media_type, "sha256": one.sha256} for one in news.outputs]
     values: dict[str, Any] = {
-        "outputs": made,
+        "outputs": outputs,
         "claim": claim_of(news),
         "progress": 1.0,
         "error": None,
         "news_at": scope.now,
     }
-    mine = scope.update(orders).where(orders.c.id == order.id)
-    if scope.change(mine.where(orders.c.state.in_(PROVIDER_STATES)).values(state=OrderState.RUNNING, **values)):
+    update = scope.update(orders).where(orders.c.id == order.id)
+    if scope.change(update.where(orders.c.state.in_(PROVIDER_STATES)).values(state=OrderState.RUNNING, **values)):
         scope.changed("generation", order.id)
     else:
         correct_end(scope, order, {"upstream_id": news.upstream_id, **values})
@@ -143,9 +146,9 @@ def _note_outputs(scope: Scope, order: Order, news: JobNews) -> None:
 
 def _note_poll(scope: Scope, order: Order, trouble: str | None, lost: int = 0) -> None:
     """Note that we asked, and what was wrong; news that came meanwhile keeps its own time."""
-    mine = scope.update(orders).where(orders.c.id == order.id, orders.c.news_at == order.news_at)
+    update = scope.update(orders).where(orders.c.id == order.id, orders.c.news_at == order.news_at)
     error = trouble and trouble[:1000]
-    scope.change(mine.where(orders.c.state.in_(PROVIDER_STATES)).values(error=error, lost=lost, news_at=scope.now))
+    scope.change(update.where(orders.c.state.in_(PROVIDER_STATES)).values(error=error, lost=lost, news_at=scope.now))
 
 
 def _record_trouble(

@@ -34,13 +34,13 @@ class OrderProgress:
     pause: int
     seen: str
 
-    def stored(self) -> dict[str, Any]:
+    def to_output(self) -> dict[str, Any]:
         return vars(self).copy()
 
 
 def progress_of(order: Order, now: datetime, first_pause: float, seen: datetime | None = None) -> OrderProgress:
     """What follows from a row."""
-    following: NextAction = "settle" if order.made else "wait" if order.open else "end"
+    following: NextAction = "settle" if order.has_outputs_to_settle else "wait" if order.open else "end"
     since = order.submitted_at or order.created_at
     wait = compute_pause(now - since, first_pause)
     if order.state is OrderState.ORDERED and order.not_before is not None:

@@ -133,7 +133,7 @@ def ring_if_news(database: Database, workspace_id: str, order_id: str, seen: str
     """Ring for the run's own wait when the row already knows more than the run has seen."""
     with database.transaction(workspace_id, "order.followed") as scope:
         order = get_order(scope, order_id)
-        newer = order.news_at.isoformat() != seen or not order.open or order.made
+        newer = order.news_at.isoformat() != seen or not order.open or order.has_outputs_to_settle
         if newer:
             event = GenerationNews(workspace_id=workspace_id, order_id=order_id)
             scope.ring(Bell(event, id=f"{order_id}:{cause}"))

@@ -51,8 +51,8 @@ def _decoding_fault(kind: str, data: bytes) -> str | None:
         return f"the provider's output takes more than {PROBE_SECONDS} s to decode"
     if done.returncode == 0:
         return None
-    said = done.stderr.decode(errors="replace")[-300:] or f"the decoder ended with {done.returncode}"
-    return f"the provider's output cannot be decoded: {said}"
+    reason = done.stderr.decode(errors="replace")[-300:] or f"the decoder ended with {done.returncode}"
+    return f"the provider's output cannot be decoded: {reason}"
 
 
 MAX_OUTPUT_BYTES = 200 << 20
@@ -74,46 +74,46 @@ def settle_order(
     now = read_progress(dependencies.database, workspace_id, order_id, dependencies.settings.poll_seconds)
     if now.next != "settle":
         return now
-    lease = timedelta(seconds=dependencies.settings.lease_seconds)
-    with hold_order_lease(dependencies.database, workspace_id, order_id, lease) as (hold, order):
-        if order.made:
-            _settle_outputs(dependencies, file_output, workspace_id, hold, order)
+    lease_time = timedelta(seconds=dependencies.settings.lease_seconds)
+    with hold_order_lease(dependencies.database, workspace_id, order_id, lease_time) as (lease, order):
+        if order.has_outputs_to_settle:
+            _settle_outputs(dependencies, file_output, workspace_id, lease, order)
     return read_progress(dependencies.database, workspace_id, order_id, dependencies.settings.poll_seconds)
 
 
 def _settle_outputs(
-    dependencies: GenerationDependencies, file_output: FileOutput, workspace_id: str, hold: OrderLease, order: Order
+    dependencies: GenerationDependencies, file_output: FileOutput, workspace_id: str, lease: OrderLease, order: Order
 ) -> None:
     try:
         assets = [_store_output(dependencies, order, output) for output in order.outputs]
     except (_UnusableError, InvalidError, NotFoundError, RefusedError) as error:
-        _end_order(dependencies, workspace_id, hold, OrderState.FAILED, str(error), order.claim)
+        _end_order(dependencies, workspace_id, lease, OrderState.FAILED, str(error), order.claim)
         return
     except UnavailableError as error:
         if order.deadline > dependencies.database.clock.now():
             raise
-        _end_order(dependencies, workspace_id, hold, OrderState.UNRESOLVED, str(error), order.claim)
+        _end_order(dependencies, workspace_id, lease, OrderState.UNRESOLVED, str(error), order.claim)
         return
     with dependencies.database.transaction(workspace_id, "order.settled") as scope:
         works = [_file_work(scope, file_output, order, n, asset) for n, asset in enumerate(assets)]
         if finish_order(
-            scope, order.id, OrderState.SUCCEEDED, claim=order.claim, object_ids=list(dict.fromkeys(works)), hold=hold
+            scope, order.id, OrderState.SUCCEEDED, claim=order.claim, object_ids=list(dict.fromkeys(works)), lease=lease
         ):
             return
         # Somebody else has ended the order: what was filed above goes with this transaction.
-        hold.write(scope, lease_token=None)
+        lease.write(scope, lease_token=None)
 
 
 def _end_order(
     dependencies: GenerationDependencies,
     workspace_id: str,
-    hold: OrderLease,
+    lease: OrderLease,
     state: OrderState,
     reason: str,
     claim: str | None,
 ) -> None:
     with dependencies.database.transaction(workspace_id, "order.ended") as scope:
-        finish_order(scope, hold.order_id, state, error=reason, claim=claim, hold=hold)
+        finish_order(scope, lease.order_id, state, error=reason, claim=claim, lease=lease)
 
 
 def _store_output(dependencies: GenerationDependencies, order: Order, output: Mapping[str, Any]) -> StoredBytes:

@@ -41,20 +41,22 @@ def submit_order(dependencies: GenerationDependencies, workspace_id: str, order_
     now = read_progress(dependencies.database, workspace_id, order_id, dependencies.settings.poll_seconds)
     if now.state not in (OrderState.ORDERED, OrderState.SUBMITTING):
         return now
-    lease = timedelta(seconds=dependencies.settings.lease_seconds)
-    with hold_order_lease(dependencies.database, workspace_id, order_id, lease) as (hold, order):
+    lease_time = timedelta(seconds=dependencies.settings.lease_seconds)
+    with hold_order_lease(dependencies.database, workspace_id, order_id, lease_time) as (lease, order):
         if order.state in (OrderState.ORDERED, OrderState.SUBMITTING):
-            _Submission(dependencies, workspace_id, hold, order).run()
+            _Submission(dependencies, workspace_id, lease, order).run()
     return read_progress(dependencies.database, workspace_id, order_id, dependencies.settings.poll_seconds)
 
 
 class _Submission:
     """One execution's attempt, under its hold."""
 
-    def __init__(self, dependencies: GenerationDependencies, workspace_id: str, hold: OrderLease, order: Order) -> None:
+    def __init__(
+        self, dependencies: GenerationDependencies, workspace_id: str, lease: OrderLease, order: Order
+    ) -> None:
         self._dependencies = dependencies
         self._workspace_id = workspace_id
-        self._hold = hold
+        self._lease = lease
         self._order = order
 
     def run(self) -> None:
@@ -72,7 +74,7 @@ class _Submission:
     def _send_first(self, provider: Provider) -> None:
         """What it should be made from is read before the order is marked: trouble with our own store sends nothing."""
         try:
-            request = self._request()
+            request = self._build_request()
         except NotFoundError as error:
             self._finish(OrderState.FAILED, f"what it should be made from is gone: {error}")
             return
@@ -84,33 +86,33 @@ class _Submission:
             return
         except UnavailableError as error:
             price = error
-        if self._begin(price):
+        if self._mark_submitting(price):
             self._send(provider, request)
 
-    def _begin(self, price: CurrentPrice | UnavailableError) -> bool:
+    def _mark_submitting(self, price: CurrentPrice | UnavailableError) -> bool:
         """Mark the order as perhaps sent, before anything is; False when it is not to be sent now, or no more.
 
         It is sent for what was agreed, or for less; while no price can be had, it waits.
         """
         order = self._order
         with self._dependencies.database.transaction(self._workspace_id, "order.submitting") as scope:
-            unwanted = _why_unwanted(scope, order.id)
-            if unwanted is not None:
-                finish_order(scope, order.id, OrderState.CANCELLED, error=unwanted, hold=self._hold)
+            cancel_reason = _cancel_reason(scope, order.id)
+            if cancel_reason is not None:
+                finish_order(scope, order.id, OrderState.CANCELLED, error=cancel_reason, lease=self._lease)
                 return False
             if order.not_before is not None and order.not_before > scope.now:
                 return False
             limit = timedelta(seconds=self._dependencies.settings.order_deadline_seconds)
             if order.error is not None and order.created_at + limit <= scope.now:
-                finish_order(scope, order.id, OrderState.FAILED, error=order.error, hold=self._hold)
+                finish_order(scope, order.id, OrderState.FAILED, error=order.error, lease=self._lease)
                 return False
             if isinstance(price, UnavailableError):
-                self._hold.write(scope, error=str(price), news_at=scope.now)
+                self._lease.write(scope, error=str(price), news_at=scope.now)
                 return False
             if not price.is_agreed(order):
-                ask_at_new_price(scope, self._hold, order, price, self._dependencies.settings.overrun_factor)
+                ask_at_new_price(scope, self._lease, order, price, self._dependencies.settings.overrun_factor)
                 return False
-            self._hold.write(
+            self._lease.write(
                 scope,
                 state=OrderState.SUBMITTING,
                 deadline=scope.now + limit,
@@ -132,7 +134,7 @@ class _Submission:
             self._finish(OrderState.FAILED, str(error))
         except UnclearError as error:
             LOG.warning("submission unclear", extra={"order_id": self._order.id, "reason": str(error)})
-            self._note(str(error))
+            self._record_trouble(str(error))
             self._recover(provider, send_again=False)
         else:
             self._accept(news)
@@ -153,31 +155,31 @@ class _Submission:
             )
         elif send_again and not self._overdue():
             self._send_again(provider)
-        elif (unwanted := self._unwanted()) is not None:
-            self._let_go(unwanted)
+        elif (cancel_reason := self._find_cancel_reason()) is not None:
+            self._cancel_unsent(cancel_reason)
         else:
             self._give_up_or_wait("the provider does not know it yet")
 
     def _send_again(self, provider: Provider) -> None:
         try:
-            request = self._request()
+            request = self._build_request()
         except NotFoundError as error:
             self._finish(OrderState.FAILED, f"what it should be made from is gone: {error}")
             return
-        unwanted = self._unwanted()
-        if unwanted is None:
+        cancel_reason = self._find_cancel_reason()
+        if cancel_reason is None:
             self._send(provider, request)
         else:
-            self._let_go(unwanted)
+            self._cancel_unsent(cancel_reason)
 
-    def _unwanted(self) -> str | None:
+    def _find_cancel_reason(self) -> str | None:
         """Why the order is not to be sent, as its row and its task's stand now; the hold is made sure of besides."""
-        lease = timedelta(seconds=self._dependencies.settings.lease_seconds)
+        lease_time = timedelta(seconds=self._dependencies.settings.lease_seconds)
         with self._dependencies.database.transaction(self._workspace_id, "order.submitting") as scope:
-            self._hold.write(scope, lease_until=scope.now + lease)
-            return _why_unwanted(scope, self._order.id)
+            self._lease.write(scope, lease_until=scope.now + lease_time)
+            return _cancel_reason(scope, self._order.id)
 
-    def _let_go(self, reason: str) -> None:
+    def _cancel_unsent(self, reason: str) -> None:
         """End an order that nobody wants and that its provider, which honours keys, does not know.
 
         A request that was cut off may still be on its way into the provider's books: until a lease after it was begun,
@@ -185,25 +187,25 @@ class _Submission:
         """
         order = self._order
         begun = order.submitted_at or order.created_at
-        lease = timedelta(seconds=self._dependencies.settings.lease_seconds)
-        if begun + lease <= self._dependencies.database.clock.now():
+        lease_time = timedelta(seconds=self._dependencies.settings.lease_seconds)
+        if begun + lease_time <= self._dependencies.database.clock.now():
             self._finish(OrderState.CANCELLED, reason)
         else:
-            self._note(reason)
+            self._record_trouble(reason)
 
     def _accept(self, news: JobNews) -> None:
-        outputs = self._keep(news)
+        outputs = self._store_outputs(news)
         try:
-            self._note_job(news, outputs)
+            self._record_job(news, outputs)
         except LostError:
-            self._leave_to_the_next(news, outputs)
+            self._record_late_job(news, outputs)
             raise
 
-    def _note_job(self, news: JobNews, outputs: list[Mapping[str, str]]) -> None:
+    def _record_job(self, news: JobNews, outputs: list[Mapping[str, str]]) -> None:
         order = self._order
         state = OrderState.QUEUED if news.state is JobState.QUEUED else OrderState.RUNNING
         with self._dependencies.database.transaction(self._workspace_id, "order.accepted") as scope:
-            self._hold.write(
+            self._lease.write(
                 scope,
                 state=state,
                 upstream_id=news.upstream_id,
@@ -218,7 +220,7 @@ class _Submission:
             )
             scope.changed("generation", order.id)
 
-    def _leave_to_the_next(self, news: JobNews, outputs: list[Mapping[str, str]]) -> None:
+    def _record_late_job(self, news: JobNews, outputs: list[Mapping[str, str]]) -> None:
         """Tell of a job whose order was ended without it, while this execution stood still.
 
         The provider is asked about it, unless it has handed out what it made.
@@ -235,16 +237,16 @@ class _Submission:
             if correct_end(scope, order, {"upstream_id": news.upstream_id, "rung_at": scope.now, **made}):
                 scope.ring(Bell(GenerationOrdered(workspace_id=self._workspace_id, order_id=order.id), id=cause))
 
-    def _keep(self, news: JobNews) -> list[Mapping[str, str]]:
+    def _store_outputs(self, news: JobNews) -> list[Mapping[str, str]]:
         """Store the bytes of a provider that answers with them; the rest is asked for later."""
-        kept: list[Mapping[str, str]] = []
+        stored: list[Mapping[str, str]] = []
         for output in news.outputs:
             if output.data is not None:
                 asset = self._dependencies.assets.put(output.data)
-                kept.append({"sha256": asset.sha256, "media_type": asset.media_type, "url": ""})
-        return kept
+                stored.append({"sha256": asset.sha256, "media_type": asset.media_type, "url": ""})
+        return stored
 
-    def _request(self) -> JobRequest:
+    def _build_request(self) -> JobRequest:
         order = self._order
         inputs = tuple(
             JobInput(item["role"], item["media_type"], item["sha256"], self._dependencies.assets.read(item["sha256"]))
@@ -262,11 +264,11 @@ class _Submission:
         if self._overdue():
             self._finish(OrderState.UNRESOLVED, f"its submission was never confirmed: {reason}")
         else:
-            self._note(reason)
+            self._record_trouble(reason)
 
     def _back_to_ordered(self, reason: str, wait: timedelta | None) -> None:
         with self._dependencies.database.transaction(self._workspace_id, "order.put_back") as scope:
-            self._hold.write(
+            self._lease.write(
                 scope,
                 state=OrderState.ORDERED,
                 error=reason,
@@ -276,16 +278,16 @@ class _Submission:
             )
             scope.changed("generation", self._order.id)
 
-    def _note(self, reason: str) -> None:
+    def _record_trouble(self, reason: str) -> None:
         with self._dependencies.database.transaction(self._workspace_id, "order.noted") as scope:
-            self._hold.write(scope, error=reason, news_at=scope.now)
+            self._lease.write(scope, error=reason, news_at=scope.now)
 
     def _finish(self, state: OrderState, reason: str) -> None:
         with self._dependencies.database.transaction(self._workspace_id, "order.ended") as scope:
-            finish_order(scope, self._order.id, state, error=reason, hold=self._hold)
+            finish_order(scope, self._order.id, state, error=reason, lease=self._lease)
 
 
-def _why_unwanted(scope: Scope, order_id: str) -> str | None:
+def _cancel_reason(scope: Scope, order_id: str) -> str | None:
     order = get_order(scope, order_id)
     if order.task_id is not None and tasks.get_task(scope, order.task_id).status in ENDED_TASK_STATUSES:
         return "its task was stopped before the provider had it"

@@ -1,6 +1,6 @@
 """Billing: what a provider's claim comes to.
 
-Money moves by what was agreed. A claim above it, or one that cannot be read, moves none and is shown as contested.
+Money moves by what was agreed. A claim above it, or one that cannot be parsed, moves none and is shown as contested.
 """
 
 from __future__ import annotations
@@ -60,29 +60,29 @@ def claim_of(news: JobNews) -> str | None:
         return news.odd_cost[:LONGEST_CLAIM]
     if news.cost is None:
         return None
-    said = _amount(news.cost)
-    clean = f"{said} {news.currency}"
-    return clean if _CLAIM.fullmatch(clean) else ascii(clean)[:LONGEST_CLAIM]
+    amount = _format_amount(news.cost)
+    claim = f"{amount} {news.currency}"
+    return claim if _CLAIM.fullmatch(claim) else ascii(claim)[:LONGEST_CLAIM]
 
 
 def compute_bill(state: OrderState, claim: str | None, agreed: AgreedPrice) -> Bill:
-    """The rule. A success costs what is claimed, but at most what was agreed; without a claim that can be read in the
+    """The rule. A success costs what is claimed, but at most what was agreed; without a claim that can be parsed in the
     order's own currency it costs its quote. Any other end costs what is claimed, within the same bound, and nothing
     without such a claim."""
-    made = state is OrderState.SUCCEEDED
+    succeeded = state is OrderState.SUCCEEDED
     if state is OrderState.UNRESOLVED:
         return Bill()
-    otherwise = agreed.quote if made else None
+    default = agreed.quote if succeeded else None
     if claim is None:
-        return Bill(otherwise)
-    read = _CLAIM.fullmatch(claim)
-    if read is None:
-        return Bill(otherwise, Contest.UNREADABLE)
-    amount = Decimal(read[1])
-    if not amount and not made:
+        return Bill(default)
+    parsed = _CLAIM.fullmatch(claim)
+    if parsed is None:
+        return Bill(default, Contest.UNREADABLE)
+    amount = Decimal(parsed[1])
+    if not amount and not succeeded:
         return Bill()
-    if read[2] != agreed.currency:
-        return Bill(otherwise, Contest.OTHER_CURRENCY)
+    if parsed[2] != agreed.currency:
+        return Bill(default, Contest.OTHER_CURRENCY)
     # Money is kept in millionths: a claim is no larger for what is smaller than one.
     if amount - agreed.most >= _UNIT / 2:
         return Bill(agreed.most, Contest.ABOVE_MOST)
@@ -101,9 +101,9 @@ def describe_contest(title: str, provider: str, claim: str, agreed: AgreedPrice,
     unit, charged = agreed.currency, Decimal(0) if billed.charge is None else billed.charge
     quoted, booked = format_amount(agreed.quote, unit), format_amount(charged, unit)
     start = f"{title!r} was quoted at {quoted}. {provider} billed {describe_claim(claim)}, and {booked} "
-    ruled = (agreed.most,) if billed.contested is Contest.ABOVE_MOST else (agreed.quote, None)
+    expected = (agreed.most,) if billed.contested is Contest.ABOVE_MOST else (agreed.quote, None)
     match billed.contested:
-        case _ if billed.charge not in ruled:
+        case _ if billed.charge not in expected:
             why = "is charged, as it was when it first ended: it is charged once. The bill is contested with"
         case Contest.ABOVE_MOST:
             why = "is charged, the most that was agreed. The rest is contested with"
@@ -116,7 +116,7 @@ def describe_contest(title: str, provider: str, claim: str, agreed: AgreedPrice,
     return f"{start}{why} {provider}: nothing more is paid for it here. The task's next paid act asks you first."
 
 
-def _amount(cost: Decimal) -> str:
+def _format_amount(cost: Decimal) -> str:
     # A third provider's class may hand on anything in the place of an amount.
     if isinstance(cost, Decimal) and cost.is_finite() and abs(cost.adjusted()) <= _DIGITS:
         return f"{cost:f}"

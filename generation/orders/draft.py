@@ -95,7 +95,7 @@ class OrderRequest:
     operation: str | None = None
 
     def digest(self) -> str:
-        """The same for the same wish: tells a repeated call from a reused key."""
+        """The same for the same request: tells a repeated call from a reused key."""
         return digest_of(asdict(self))
 
 
@@ -121,10 +121,10 @@ _KINDS = {
 
 def build_order_request(tool: str, arguments: GenerationArguments) -> OrderRequest:
     """What a call of a paid tool asks for."""
-    said: dict[str, Any] = arguments.model_dump()
+    fields: dict[str, Any] = arguments.model_dump()
     if tool == "enhance":
-        return OrderRequest(kind="", title="", prompt="", operation="enhance", object_id=said["object_id"])
-    return OrderRequest(kind=_KINDS[tool], **said)
+        return OrderRequest(kind="", title="", prompt="", operation="enhance", object_id=fields["object_id"])
+    return OrderRequest(kind=_KINDS[tool], **fields)
 
 
 def parse_recorded_request(tool: str, text: str) -> OrderRequest | None:
@@ -140,7 +140,7 @@ def parse_recorded_request(tool: str, text: str) -> OrderRequest | None:
 
 @dataclass(frozen=True)
 class OrderDraft:
-    """All that an order will hold; `digest` is the wish's. It goes onto a card and comes back as JSON.
+    """All that an order will hold; `digest` is the request's. It goes onto a card and comes back as JSON.
 
     `most` is the most that it may be charged, whatever is billed for it.
     """
@@ -159,7 +159,7 @@ class OrderDraft:
     most: Decimal
     currency: str
 
-    def stored(self) -> dict[str, Any]:
+    def to_stored(self) -> dict[str, Any]:
         return {
             **vars(self),
             "params": dict(self.params),
@@ -169,11 +169,11 @@ class OrderDraft:
         }
 
     @staticmethod
-    def of(stored: Mapping[str, Any]) -> OrderDraft:
+    def from_stored(stored: Mapping[str, Any]) -> OrderDraft:
         amounts = {name: Decimal(stored[name]) for name in ("quote", "most")}
         return OrderDraft(**{**stored, "inputs": tuple(stored["inputs"]), **amounts})
 
-    def line(self) -> dict[str, Any]:
+    def card_line(self) -> dict[str, Any]:
         """How a card shows it, from stored facts."""
         shown = {"call_id": self.call_id, "title": self.title, "kind": self.kind, "model": self.model}
         details = {name: self.params[name] for name in ("size", "seconds") if name in self.params}
@@ -182,52 +182,52 @@ class OrderDraft:
 
 @dataclass(frozen=True)
 class OrderSources:
-    """The works that a wish names, as they stand: the one to make a next version of, and the references."""
+    """The works that a request names, as they stand: the one to make a next version of, and the references."""
 
     target: OrderWork | None
     references: tuple[OrderWork, ...]
 
 
-def read_sources(scope: Scope, works: OrderWorks, wish: OrderRequest, task_id: str | None) -> OrderSources:
+def read_sources(scope: Scope, works: OrderWorks, request: OrderRequest, task_id: str | None) -> OrderSources:
     """Raises ConflictError when a work has moved since the task saw it, NotFoundError when it is not there."""
-    target = None if wish.object_id is None else works.check_current(scope, wish.object_id, task_id)
-    return OrderSources(target, tuple(works.check_current(scope, name, task_id) for name in wish.references))
+    target = None if request.object_id is None else works.check_current(scope, request.object_id, task_id)
+    return OrderSources(target, tuple(works.check_current(scope, name, task_id) for name in request.references))
 
 
 def draft_order(
-    call_id: str, wish: OrderRequest, sources: OrderSources, capabilities: Capabilities, overrun: Decimal
+    call_id: str, request: OrderRequest, sources: OrderSources, capabilities: Capabilities, overrun: Decimal
 ) -> OrderDraft:
-    """Check and price a wish; raises InvalidError that says what could be asked for instead.
+    """Check and price a request; raises InvalidError that says what could be asked for instead.
 
     `overrun` is how many times its quote an order may be charged at most.
     """
-    digest = wish.digest()
-    wish = _completed(wish, sources.target)
-    listed = capabilities.choose(wish.kind, wish.model)
+    digest = request.digest()
+    request = _complete_from_target(request, sources.target)
+    listed = capabilities.choose_offer(request.kind, request.model)
     offer = listed.offer
-    inputs = _inputs(offer, sources)
+    inputs = _build_inputs(offer, sources)
     check_inputs(offer, [(item["role"], item["media_type"]) for item in inputs])
-    seconds = choose_seconds(offer, wish.seconds)
+    seconds = choose_seconds(offer, request.seconds)
     # A work that is made from a picture follows its shape, unless a size is asked for.
-    size = None if wish.size is None and inputs else choose_size(offer, wish.size)
+    size = None if request.size is None and inputs else choose_size(offer, request.size)
     params = {
-        "prompt": wish.prompt,
+        "prompt": request.prompt,
         "size": size,
         "seconds": seconds,
-        "style": wish.style,
-        "operation": wish.operation,
+        "style": request.style,
+        "operation": request.operation,
     }
     quote = offer.price.of(seconds)
     return OrderDraft(
         call_id=call_id,
         digest=digest,
-        title=wish.title,
-        kind=wish.kind,
+        title=request.title,
+        kind=request.kind,
         provider=listed.provider,
         model=offer.model,
         params={name: value for name, value in params.items() if value not in (None, "")},
         inputs=inputs,
-        object_id=wish.object_id,
+        object_id=request.object_id,
         base_version=None if sources.target is None else sources.target.version,
         quote=quote,
         most=max_charge(quote, overrun),
@@ -235,29 +235,29 @@ def draft_order(
     )
 
 
-def _completed(wish: OrderRequest, target: OrderWork | None) -> OrderRequest:
+def _complete_from_target(request: OrderRequest, target: OrderWork | None) -> OrderRequest:
     if target is None:
-        return wish
-    if wish.operation == "enhance" and target.kind != "image":
+        return request
+    if request.operation == "enhance" and target.kind != "image":
         raise InvalidError(f"only pictures can be enhanced; {target.id} is of kind {target.kind}")
-    wish = replace(wish, kind=wish.kind or target.kind, title=wish.title or target.title)
-    if target.kind != wish.kind:
+    request = replace(request, kind=request.kind or target.kind, title=request.title or target.title)
+    if target.kind != request.kind:
         raise InvalidError(
-            f"{target.id} is of kind {target.kind}, so {wish.kind} cannot be its next version; "
+            f"{target.id} is of kind {target.kind}, so {request.kind} cannot be its next version; "
             "leave object_id out and name it in references"
         )
-    return wish
+    return request
 
 
-def _inputs(offer: Offer, sources: OrderSources) -> tuple[Mapping[str, Any], ...]:
+def _build_inputs(offer: Offer, sources: OrderSources) -> tuple[Mapping[str, Any], ...]:
     takes = {slot.role for slot in offer.inputs}
-    found = [_input("reference", work) for work in sources.references]
+    found = [_build_input("reference", work) for work in sources.references]
     if sources.target is not None and "source" in takes:
-        found.insert(0, _input("source", sources.target))
+        found.insert(0, _build_input("source", sources.target))
     return tuple(found)
 
 
-def _input(role: str, work: OrderWork) -> dict[str, Any]:
+def _build_input(role: str, work: OrderWork) -> dict[str, Any]:
     return {
         "role": role,
         "object_id": work.id,

@@ -33,7 +33,7 @@ def finish_order(
     error: str | None = None,
     claim: str | None = None,
     object_ids: Sequence[str] = (),
-    hold: OrderLease | None = None,
+    lease: OrderLease | None = None,
     tell: bool = True,
 ) -> bool:
     """Move an order to its end; False, with nothing changed, when it has ended before or is no longer held.
@@ -55,11 +55,11 @@ def finish_order(
     if order.charge is not None:
         # Its end was corrected: what was charged then is the one charge that it has.
         billed = replace(billed, charge=order.charge)
-    where = scope.update(orders).where(orders.c.id == order_id, orders.c.state == order.state)
-    if hold is not None:
-        where = where.where(orders.c.epoch == hold.epoch, orders.c.lease_token == hold.token)
+    update = scope.update(orders).where(orders.c.id == order_id, orders.c.state == order.state)
+    if lease is not None:
+        update = update.where(orders.c.epoch == lease.epoch, orders.c.lease_token == lease.token)
     ended = scope.change(
-        where.values(
+        update.values(
             state=state,
             error=error,
             claim=claim or order.claim,
@@ -75,7 +75,7 @@ def finish_order(
     )
     if ended != 1:
         return False
-    _pay(scope, order_id, state, billed.charge, overdue=order.deadline <= scope.now)
+    _move_money(scope, order_id, state, billed.charge, overdue=order.deadline <= scope.now)
     if claim is not None and billed.contested is not None:
         credits.note_contested_bill(scope, order_id, describe_claim(claim))
         words = describe_contest(order.title, order.provider, claim, order.agreed, billed)
@@ -90,7 +90,7 @@ def finish_order(
     return True
 
 
-def _pay(scope: Scope, order_id: str, state: OrderState, cost: Decimal | None, *, overdue: bool) -> None:
+def _move_money(scope: Scope, order_id: str, state: OrderState, cost: Decimal | None, *, overdue: bool) -> None:
     if cost is not None and state is not OrderState.UNRESOLVED:
         credits.settle_reservation(scope, order_id, cost)
     elif state is not OrderState.UNRESOLVED or overdue:

@@ -35,13 +35,13 @@ class OrderLease:
             raise LostError(f"order {self.order_id} is no longer held at epoch {self.epoch}")
 
     def change(self, scope: Scope, **values: Any) -> bool:
-        mine = scope.update(orders).where(
+        update = scope.update(orders).where(
             orders.c.id == self.order_id, orders.c.epoch == self.epoch, orders.c.lease_token == self.token
         )
-        return scope.change(mine.values(**values)) == 1
+        return scope.change(update.values(**values)) == 1
 
 
-def acquire_order_lease(scope: Scope, order: Order, lease: timedelta) -> OrderLease:
+def acquire_order_lease(scope: Scope, order: Order, lease_time: timedelta) -> OrderLease:
     """Take the order for one execution; raises BusyError while another one lives."""
     if order.lease_until is not None and order.lease_until > scope.now:
         raise _busy(order, order.lease_until - scope.now)
@@ -52,42 +52,45 @@ def acquire_order_lease(scope: Scope, order: Order, lease: timedelta) -> OrderLe
         scope.update(orders)
         .where(orders.c.id == order.id, orders.c.epoch == order.epoch, same)
         .where(sa.or_(orders.c.lease_until.is_(None), orders.c.lease_until <= scope.now))
-        .values(epoch=epoch, lease_token=token, lease_until=scope.now + lease)
+        .values(epoch=epoch, lease_token=token, lease_until=scope.now + lease_time)
     )
     if won != 1:
-        raise _busy(order, lease)
+        raise _busy(order, lease_time)
     return OrderLease(order.id, epoch, token)
 
 
 @contextmanager
 def hold_order_lease(
-    database: Database, workspace_id: str, order_id: str, lease: timedelta
+    database: Database, workspace_id: str, order_id: str, lease_time: timedelta
 ) -> Iterator[tuple[OrderLease, Order]]:
     """Hold an order during a block, with its row as the claim found it; the lease lives as long as the block."""
     with database.transaction(workspace_id, "order.claimed") as scope:
         order = get_order(scope, order_id)
-        hold = acquire_order_lease(scope, order, lease)
+        lease = acquire_order_lease(scope, order, lease_time)
     done = threading.Event()
     keeper = threading.Thread(
-        target=_keep_alive, args=(database, workspace_id, hold, lease, done), name=f"lease-{order_id}", daemon=True
+        target=_renew_until,
+        args=(database, workspace_id, lease, lease_time, done),
+        name=f"lease-{order_id}",
+        daemon=True,
     )
     keeper.start()
     try:
-        yield hold, order
+        yield lease, order
     finally:
         done.set()
         keeper.join()
         with suppress(sa.exc.OperationalError), database.transaction(workspace_id, "order.let_go") as scope:
-            hold.change(scope, lease_token=None, lease_until=None)
+            lease.change(scope, lease_token=None, lease_until=None)
 
 
-def _keep_alive(
-    database: Database, workspace_id: str, hold: OrderLease, lease: timedelta, done: threading.Event
+def _renew_until(
+    database: Database, workspace_id: str, lease: OrderLease, lease_time: timedelta, done: threading.Event
 ) -> None:
-    while not done.wait(lease.total_seconds() / 3):
+    while not done.wait(lease_time.total_seconds() / 3):
         try:
             with database.transaction(workspace_id, "order.renewed") as scope:
-                hold.write(scope, lease_until=scope.now + lease)
+                lease.write(scope, lease_until=scope.now + lease_time)
         except LostError:
             return
         except sa.exc.OperationalError:

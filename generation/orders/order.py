@@ -87,7 +87,7 @@ class Order:
         return describe_contest(self.title, self.provider, self.claim, self.agreed, billed)
 
     @property
-    def made(self) -> bool:
+    def has_outputs_to_settle(self) -> bool:
         """The provider says that it is done, and what it made is still to be fetched."""
         return bool(self.outputs) and self.state not in (OrderState.SUCCEEDED, OrderState.FAILED, OrderState.CANCELLED)
 
@@ -116,8 +116,8 @@ def find_order_by_key(scope: Scope, key: str) -> Order | None:
 
 def list_call_orders(scope: Scope, call_id: str) -> list[Order]:
     """The order of a call, and those that a person approved in its place (`repricing`), oldest first."""
-    mine = sa.or_(orders.c.key == call_id, orders.c.key.startswith(f"{call_id}:", autoescape=True))
-    query = scope.select(orders).where(mine).order_by(orders.c.created_at, orders.c.key)
+    of_call = sa.or_(orders.c.key == call_id, orders.c.key.startswith(f"{call_id}:", autoescape=True))
+    query = scope.select(orders).where(of_call).order_by(orders.c.created_at, orders.c.key)
     return [order_of(row) for row in scope.rows(query)]
 
 

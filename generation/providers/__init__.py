@@ -1,1 +1,1 @@
-"""Providers: the port to services that make things, what they offer, and one adapter a file."""
+"""Providers: the port to generation services, their offers, and one adapter in each file."""

@@ -1,7 +1,7 @@
-"""HTTP exchanges with one limit of time and size, and without redirects.
+"""HTTP exchanges without redirects, each limited in total time and size.
 
-The timeout of an HTTP client counts for each read, so a service that sends a byte now and then, in its headers too,
-could keep us for ever. Here every read and write of a thread has only what is left of the whole exchange.
+The timeout of an HTTP client applies to each single read, so a service that sends a byte now and then, even in its
+headers, could keep us waiting for ever. Here each read and write gets only the time that is left of the whole exchange.
 """
 
 from __future__ import annotations
@@ -13,13 +13,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 
+MOST_JSON = 1 << 20
+LONGEST_RETRY_AFTER = 3600
+NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, httpx.ProxyError)
+"""Errors after which the request has certainly not been sent."""
 _PIECE = 1 << 16
-_LEAST = 0.001
+_LEAST_SECONDS = 0.001
 _Client = TypeVar("_Client")
 
 
@@ -42,30 +47,33 @@ _current = _Current()
 
 @contextmanager
 def limit_exchange(seconds: float, most: int | None = None) -> Iterator[None]:
-    """Limit what this thread exchanges in the block, over clients that are `limited`.
+    """Limit what this thread exchanges in the block, over clients made by `limit_client`.
 
-    Past the time, or past `most` bytes from the line, the connection is closed and its next use is the client's own
-    error of a read or a write.
+    After `seconds`, or after `most` bytes as received, the connection is closed, and its next use raises the client's
+    own read or write error.
     """
-    before, _current.exchange = _current.exchange, _Exchange(time.monotonic() + seconds, most)
+    outer, _current.exchange = _current.exchange, _Exchange(time.monotonic() + seconds, most)
     try:
         yield
     finally:
-        _current.exchange = before
+        _current.exchange = outer
 
 
 def limit_client(client: _Client) -> _Client:
-    """The client, of httpx or a namesake, whose connections from now on keep to the exchange that they are used in."""
-    known: Any = client
-    for transport in (known._transport, *known._mounts.values()):
+    """Make the connections of a client obey `limit_exchange`, and return the client.
+
+    The client is httpx's, or that of a package with the same internals.
+    """
+    opened: Any = client
+    for transport in (opened._transport, *opened._mounts.values()):
         if transport is not None:
-            # No option hands a backend through to the pool, which takes one.
+            # The pool accepts a backend, but the client has no option that passes one to it.
             transport._pool._network_backend = _Backend(transport._pool._network_backend)
     return client
 
 
 class _Backend:
-    """Opens connections as `plain` does, and has each of them keep to its exchange."""
+    """Network backend that wraps `plain` and limits each connection that it opens."""
 
     def __init__(self, plain: Any) -> None:
         self._plain = plain
@@ -81,13 +89,13 @@ class _Backend:
 
 
 class _Stream:
-    """One connection."""
+    """One limited connection."""
 
     def __init__(self, plain: Any) -> None:
         self._plain = plain
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        self._end_if_over()
+        self._close_if_over()
         data: bytes = self._plain.read(max_bytes, timeout=_time_left(timeout))
         exchange = _current.exchange
         if exchange is not None and exchange.left is not None:
@@ -96,7 +104,7 @@ class _Stream:
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         for start in range(0, len(buffer), _PIECE):
-            self._end_if_over()
+            self._close_if_over()
             self._plain.write(buffer[start : start + _PIECE], timeout=_time_left(timeout))
 
     def close(self) -> None:
@@ -108,30 +116,28 @@ class _Stream:
     def get_extra_info(self, info: str) -> Any:
         return self._plain.get_extra_info(info)
 
-    def _end_if_over(self) -> None:
+    def _close_if_over(self) -> None:
         exchange = _current.exchange
         if exchange is not None and (exchange.seconds <= 0 or (exchange.left is not None and exchange.left < 0)):
             self._plain.close()
 
 
 def _time_left(timeout: float | None) -> float | None:
-    """How long one operation may take: its own time, or what is left of the exchange."""
+    """Return how many seconds one operation may take: its own timeout, or what is left of the exchange."""
     if _current.exchange is None:
         return timeout
-    left = max(_LEAST, _current.exchange.seconds)
+    left = max(_LEAST_SECONDS, _current.exchange.seconds)
     return left if timeout is None else min(timeout, left)
 
 
-MOST_JSON = 1 << 20
-NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, httpx.ProxyError)
-
-
 class AnswerTooLongError(Exception):
-    """The answer is longer than it may be."""
+    """The answer is longer than the limit."""
 
 
 @dataclass(frozen=True)
 class BoundedResponse:
+    """A whole response, with its body read."""
+
     status: int
     headers: httpx.Headers
     body: bytes
@@ -141,37 +147,40 @@ class BoundedResponse:
         return 200 <= self.status < 300
 
     def json(self) -> object:
-        """The body as JSON; raises ValueError."""
+        """Parse the body as JSON; raises ValueError."""
         try:
             return json.loads(self.body)
         except RecursionError:
             raise ValueError("nested too deeply") from None
 
     def detail(self) -> str:
-        """What a problem body says, for the reader of an error; never a page of HTML."""
+        """Describe a failed response for an error message: its status, and its reason if the body is JSON."""
         try:
             body = self.json()
         except ValueError:
             return f"status {self.status}"
-        said = (body.get("detail") or body.get("title") or body.get("error")) if isinstance(body, dict) else None
-        return f"status {self.status}: {str(said)[:500]}" if said else f"status {self.status}"
+        detail = (body.get("detail") or body.get("title") or body.get("error")) if isinstance(body, dict) else None
+        return f"status {self.status}: {str(detail)[:500]}" if detail else f"status {self.status}"
 
 
 def open_client(base_url: str, seconds: float) -> httpx.Client:
-    """A client of one service. One on this machine is reached without a proxy and, over http, without certificates."""
+    """Open a client for one service.
+
+    A service on this machine is reached without a proxy and, over http, without loading certificates.
+    """
     limits = httpx.Timeout(seconds, connect=min(seconds, 5.0))
-    where = urlsplit(base_url)
-    near = is_loopback(where.hostname or "")
-    plain = near and where.scheme == "http"
-    return limit_client(httpx.Client(timeout=limits, follow_redirects=False, trust_env=not near, verify=not plain))
+    parts = urlsplit(base_url)
+    loopback = is_loopback(parts.hostname or "")
+    plain = loopback and parts.scheme == "http"
+    return limit_client(httpx.Client(timeout=limits, follow_redirects=False, trust_env=not loopback, verify=not plain))
 
 
 def send_request(
     http: httpx.Client, method: str, url: str, *, seconds: float, most: int = MOST_JSON, **request: Any
 ) -> BoundedResponse:
-    """One request, sent once, and over within so many seconds, headers and all.
+    """Send one request once, and read the whole answer within `seconds`.
 
-    Raises httpx.HTTPError, which a lack of time is too, or TooMuchError.
+    Raises httpx.HTTPError, also when the time is over, or AnswerTooLongError past `most` bytes.
     """
     chunks: list[bytes] = []
     size = 0
@@ -185,14 +194,22 @@ def send_request(
 
 
 def parse_origin(url: str) -> tuple[str, str, int]:
-    """Scheme, host and port of an address; raises ValueError when it is none."""
+    """Return scheme, host and port of an http address; raises ValueError for anything else."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
         raise ValueError("no http address")
     return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
 
 
+def parse_retry_after(value: str) -> timedelta | None:
+    """Parse a `Retry-After` header in whole seconds, at most an hour; None for anything else."""
+    if not (value.isascii() and value.isdigit() and len(value) < 6):
+        return None
+    return timedelta(seconds=min(int(value), LONGEST_RETRY_AFTER))
+
+
 def is_loopback(host: str) -> bool:
+    """Tell whether a host name or address is this machine."""
     if host == "localhost":
         return True
     try:

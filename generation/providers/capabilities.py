@@ -1,4 +1,4 @@
-"""What can be ordered now: the providers' offers, cached for a minute, and checks of a request against them."""
+"""The providers' offers, cached for a minute, and checks of a request against them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from core.clock import Clock
 from core.errors import InvalidError, UnavailableError
 from core.process import crash
-from generation.providers.port import Offer, Provider
+from generation.providers.port import Offer, Provider, get_provider
 
 FRESH_FOR = timedelta(seconds=60)
 USABLE_FOR = timedelta(hours=1)
@@ -18,51 +18,51 @@ USABLE_FOR = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class ListedOffer:
-    """An offer and who makes it."""
+    """An offer with the name of its provider."""
 
     provider: str
     offer: Offer
 
 
 class Capabilities:
-    """Asks each provider at most once a minute; a list of the last hour stands in for a provider that is away,
-    until something is to be sent."""
+    """Cache of the providers' offers: each provider is asked at most once a minute.
+
+    For a provider that does not answer, offers up to an hour old are still listed. `current_offer`, which is read
+    before an order is sent, accepts none older than a minute.
+    """
 
     def __init__(self, providers: Mapping[str, Provider], clock: Clock) -> None:
         self._providers = providers
         self._clock = clock
-        self._kept: dict[str, tuple[datetime, Sequence[Offer]]] = {}
+        self._cached: dict[str, tuple[datetime, Sequence[Offer]]] = {}
         self._lock = threading.Lock()
 
-    def listed(self, kind: str | None = None) -> list[ListedOffer]:
-        """Every offer, in the order of the providers; raises UnavailableError when no provider can be asked."""
+    def list_offers(self, kind: str | None = None) -> list[ListedOffer]:
+        """Return every offer, in the order of the providers; raises UnavailableError when none of them answers."""
         found: list[ListedOffer] = []
-        trouble: UnavailableError | None = None
+        failure: UnavailableError | None = None
         for name, provider in self._providers.items():
             try:
                 found.extend(ListedOffer(name, offer) for offer in self._offers(name, provider))
             except UnavailableError as error:
-                trouble = error
-        if not found and trouble is not None:
-            raise trouble
+                failure = error
+        if not found and failure is not None:
+            raise failure
         return [one for one in found if kind is None or one.offer.kind == kind]
 
-    def offered_now(self, provider: str, kind: str, model: str) -> Offer:
-        """One provider's offer, from a list that is at most a minute old.
+    def current_offer(self, provider: str, kind: str, model: str) -> Offer:
+        """Return one provider's offer, from a list that is at most a minute old.
 
-        Raises UnavailableError when that provider cannot be asked, InvalidError when it offers this no more.
+        Raises UnavailableError when the provider does not answer, InvalidError when it no longer offers this.
         """
-        asked = self._providers.get(provider)
-        if asked is None:
-            raise UnavailableError(f"the provider {provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
-        for offer in self._offers(provider, asked, usable=FRESH_FOR):
+        for offer in self._offers(provider, get_provider(self._providers, provider), usable=FRESH_FOR):
             if (offer.kind, offer.model) == (kind, model):
                 return offer
         raise InvalidError(f"{provider} offers {model} no more; nothing was sent")
 
-    def choose(self, kind: str, model: str | None) -> ListedOffer:
-        """The named model, or the first that makes this kind; raises InvalidError that lists what there is."""
-        fitting = self.listed(kind)
+    def choose_offer(self, kind: str, model: str | None) -> ListedOffer:
+        """Return the named model, or the first that makes this kind; raises InvalidError that lists what there is."""
+        fitting = self.list_offers(kind)
         for one in fitting:
             if model is None or one.offer.model == model:
                 return one
@@ -73,23 +73,23 @@ class Capabilities:
     def _offers(self, name: str, provider: Provider, usable: timedelta = USABLE_FOR) -> Sequence[Offer]:
         now = self._clock.now()
         with self._lock:
-            kept = self._kept.get(name)
-        if kept is not None and now - kept[0] < FRESH_FOR:
-            return kept[1]
+            cached = self._cached.get(name)
+        if cached is not None and now - cached[0] < FRESH_FOR:
+            return cached[1]
         try:
             with crash.around("provider.list"):
                 offers = provider.capabilities()
         except UnavailableError:
-            if kept is not None and now - kept[0] < usable:
-                return kept[1]
+            if cached is not None and now - cached[0] < usable:
+                return cached[1]
             raise
         with self._lock:
-            self._kept[name] = (now, offers)
+            self._cached[name] = (now, offers)
         return offers
 
 
 def choose_size(offer: Offer, size: str | None) -> str | None:
-    """The size to ask for: the wished one, or the model's first."""
+    """Return the size to ask for: the given one, or else the model's first."""
     if size is None:
         return offer.sizes[0] if offer.sizes else None
     wanted = size.strip().lower().replace("×", "x")
@@ -101,7 +101,7 @@ def choose_size(offer: Offer, size: str | None) -> str | None:
 
 
 def choose_seconds(offer: Offer, seconds: int | None) -> int | None:
-    """The length to ask for: the wished one, or the model's first."""
+    """Return the length in seconds to ask for: the given one, or else the model's first."""
     if seconds is None:
         return offer.durations[0] if offer.durations else None
     if seconds in offer.durations:

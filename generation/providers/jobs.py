@@ -1,4 +1,4 @@
-"""Adapter for any service that speaks the jobs protocol, such as the offline studio."""
+"""Provider for any service that speaks the jobs protocol, such as the offline studio."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from generation.providers.bounded_http import (
     BoundedResponse,
     open_client,
     parse_origin,
+    parse_retry_after,
     send_request,
 )
 from generation.providers.jobs_schema import parse_job, parse_offers
@@ -41,13 +42,15 @@ ASK_SECONDS = 20.0
 FETCH_SECONDS = 120.0
 
 InputAddress = Callable[[str, datetime], str]
-"""The signed address of stored bytes, by hash, until a time."""
+"""Makes a signed address of stored bytes from their hash, valid until a time."""
 
 
 class JobsProvider:
-    """`callback_url` is where the service sends news, if it can reach us; `address` then gives inputs as addresses.
+    """Provider that speaks the jobs protocol.
 
-    Outputs are fetched from the service's own origin, and from `output_hosts` over https without our key.
+    The service sends callbacks to `callback_url`, if it can reach us. Inputs are sent as addresses made by `address`,
+    or as bytes without it. Outputs are fetched from the service's own origin, and from `output_hosts` over https
+    without our key.
     """
 
     honours_keys = True
@@ -89,35 +92,39 @@ class JobsProvider:
         try:
             answer = send_request(
                 self._http, "POST", f"{self._url}/jobs",
-                seconds=self._submit_seconds, timeout=limit, headers=headers, json=self._body(request),
+                seconds=self._submit_seconds, timeout=limit, headers=headers, json=self._request_body(request),
             )  # fmt: skip
         except NOT_SENT as error:
             raise NotAcceptedError(f"{self.name} cannot be reached ({type(error).__name__})") from error
         except (httpx.HTTPError, AnswerTooLongError) as error:
             raise UnclearError(f"{self.name} did not answer a submission ({type(error).__name__})") from error
-        return self._accepted(answer)
+        return self._read_submission(answer)
 
     def look_up(self, key: str) -> JobNews | NotSupported | None:
         try:
-            return self._job(self._ask(f"/jobs?idempotency_key={quote(key, safe='')}"))
+            return self._read_job(self._ask(f"/jobs?idempotency_key={quote(key, safe='')}"))
         except JobLostError:
             return None
 
     def status(self, upstream_id: str) -> JobNews:
-        return self._same(upstream_id, self._job(self._ask(f"/jobs/{quote(upstream_id, safe='')}")))
+        return self._check_job_id(upstream_id, self._read_job(self._ask(f"/jobs/{quote(upstream_id, safe='')}")))
 
     def cancel(self, upstream_id: str) -> JobNews | NotSupported:
-        answer = self._ask(f"/jobs/{quote(upstream_id, safe='')}/cancel", method="POST", but=409)
-        return self.status(upstream_id) if answer.status == 409 else self._same(upstream_id, self._job(answer))
+        answer = self._ask(f"/jobs/{quote(upstream_id, safe='')}/cancel", method="POST", accepted_status=409)
+        return (
+            self.status(upstream_id)
+            if answer.status == 409
+            else self._check_job_id(upstream_id, self._read_job(answer))
+        )
 
     def fetch(self, output: JobOutput, most_bytes: int) -> bytes:
         try:
-            where = parse_origin(output.url)
+            origin = parse_origin(output.url)
         except ValueError:
             raise RefusedError(f"{self.name} names an output without an http address") from None
-        ours = where == parse_origin(self._url)
-        if not ours and not (where[0] == "https" and where[1] in self._output_hosts):
-            raise RefusedError(f"{self.name} names an output on {where[1]}, which is not one of its hosts")
+        ours = origin == parse_origin(self._url)
+        if not ours and not (origin[0] == "https" and origin[1] in self._output_hosts):
+            raise RefusedError(f"{self.name} names an output on {origin[1]}, which is not one of its hosts")
         try:
             answer = self._fetch(output.url, most_bytes, ours=ours)
         except AnswerTooLongError as error:
@@ -155,47 +162,47 @@ class JobsProvider:
             return send_request(
                 self._http, "GET", url, seconds=self._fetch_seconds, most=most_bytes, headers=self._headers()
             )
-        with open_client(url, self._ask_seconds) as elsewhere:
-            return send_request(elsewhere, "GET", url, seconds=self._fetch_seconds, most=most_bytes)
+        with open_client(url, self._ask_seconds) as client:
+            return send_request(client, "GET", url, seconds=self._fetch_seconds, most=most_bytes)
 
     def _headers(self) -> dict[str, str]:
         key = self._key.get_secret_value()
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def _body(self, request: JobRequest) -> dict[str, Any]:
+    def _request_body(self, request: JobRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
             "kind": request.kind,
             "model": request.model,
             "params": dict(request.params),
-            "inputs": [self._input(item, request.inputs_until) for item in request.inputs],
+            "inputs": [self._input_body(item, request.inputs_until) for item in request.inputs],
         }
-        # Without a key no callback would be believed.
-        told = self._callback_url and self._key.get_secret_value()
-        return body | ({"callback_url": self._callback_url} if told else {})
+        # Without a key we could not verify a callback.
+        wants_callback = self._callback_url and self._key.get_secret_value()
+        return body | ({"callback_url": self._callback_url} if wants_callback else {})
 
-    def _input(self, item: JobInput, until: datetime) -> dict[str, str]:
-        shown = {"role": item.role, "media_type": item.media_type, "sha256": item.sha256}
+    def _input_body(self, item: JobInput, until: datetime) -> dict[str, str]:
+        body = {"role": item.role, "media_type": item.media_type, "sha256": item.sha256}
         if self._address is not None:
-            return shown | {"url": self._address(item.sha256, until)}
-        return shown | {"data": base64.b64encode(item.data).decode()}
+            return body | {"url": self._address(item.sha256, until)}
+        return body | {"data": base64.b64encode(item.data).decode()}
 
-    def _accepted(self, answer: BoundedResponse) -> JobNews:
+    def _read_submission(self, answer: BoundedResponse) -> JobNews:
         if answer.ok:
             try:
                 return parse_job(answer.json())
             except (ValueError, InvalidError) as error:
                 raise UnclearError(f"{self.name} answered a submission with no job: {error}") from None
-        said = f"{self.name} did not take the job: {answer.detail()}"
-        wait = _wait(answer)
-        # The protocol promises that nothing was started at 429, and at a 503 that says when to come again.
+        refusal = f"{self.name} did not take the job: {answer.detail()}"
+        wait = parse_retry_after(answer.headers.get("retry-after", ""))
+        # The protocol promises that nothing was started after a 429, or a 503 that says when to try again.
         if answer.status == 429 or (answer.status == 503 and wait is not None):
-            raise NotAcceptedError(said, wait)
-        # 409: our key has a job already; whose it is shows when it is looked up.
+            raise NotAcceptedError(refusal, wait)
+        # 409: the key already has a job; looking it up shows whether it is ours.
         if answer.status >= 500 or answer.status in (408, 409):
             raise UnclearError(f"{self.name} answered a submission with {answer.detail()}")
-        raise RefusedError(said)
+        raise RefusedError(refusal)
 
-    def _ask(self, path: str, *, method: str = "GET", but: int = 0) -> BoundedResponse:
+    def _ask(self, path: str, *, method: str = "GET", accepted_status: int = 0) -> BoundedResponse:
         try:
             answer = send_request(
                 self._http, method, self._url + path, seconds=self._ask_seconds, headers=self._headers()
@@ -204,11 +211,11 @@ class JobsProvider:
             raise UnavailableError(f"{self.name} does not answer ({type(error).__name__})") from error
         if answer.status == 404:
             raise JobLostError(f"{self.name} knows no such job")
-        if not answer.ok and answer.status != but:
+        if not answer.ok and answer.status != accepted_status:
             raise UnavailableError(f"{self.name} answers with {answer.detail()}")
         return answer
 
-    def _job(self, answer: BoundedResponse) -> JobNews:
+    def _read_job(self, answer: BoundedResponse) -> JobNews:
         try:
             return parse_job(answer.json())
         except ValueError:
@@ -216,12 +223,7 @@ class JobsProvider:
         except InvalidError as error:
             raise UnavailableError(f"{self.name}: {error}") from None
 
-    def _same(self, upstream_id: str, news: JobNews) -> JobNews:
+    def _check_job_id(self, upstream_id: str, news: JobNews) -> JobNews:
         if news.upstream_id != upstream_id:
             raise UnavailableError(f"{self.name} answers with job {news.upstream_id[:80]} when asked for {upstream_id}")
         return news
-
-
-def _wait(answer: BoundedResponse) -> timedelta | None:
-    said = answer.headers.get("retry-after", "")
-    return timedelta(seconds=min(int(said), 3600)) if said.isascii() and said.isdigit() and len(said) < 6 else None

@@ -1,7 +1,7 @@
-"""Pictures and speech of an OpenAI-compatible server. It answers with the bytes, keeps no jobs and honours no keys.
+"""Provider of pictures and speech from an OpenAI-compatible server.
 
-Each paid request is sent once: the client's own retries are off, and a request whose answer did not come is never
-sent again.
+The server answers with the bytes, keeps no jobs and honours no keys. So each paid request is sent only once: the
+client's own retries are off, and a request without an answer is never repeated.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import base64
 import binascii
 import io
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -19,7 +19,7 @@ from openai.types import ImagesResponse
 from pydantic import SecretStr
 
 from core.errors import InvalidError, RefusedError, UnclearError
-from generation.providers.bounded_http import limit_client, limit_exchange
+from generation.providers.bounded_http import NOT_SENT, limit_client, limit_exchange, parse_retry_after
 from generation.providers.port import (
     NOT_SUPPORTED,
     InputSlot,
@@ -40,14 +40,16 @@ QUALITY = "medium"
 VOICE = "alloy"
 LONGEST_SPEECH = 4096
 MAX_ANSWER_BYTES = 64 << 20
-"""Of a whole answer on the line, headers and base64 included."""
-NOT_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError"})
+"""Limit of a whole answer as received, headers and base64 included."""
+_NOT_SENT_NAMES = frozenset(error.__name__ for error in NOT_SENT)
+"""Compared by name: the client may use another package than httpx with the same errors."""
 
 
 class OpenAIProvider:
-    """`picture_price` and `speech_price` are what one request may cost; the server names no cost of its own.
+    """Provider that makes pictures and speech, and answers with the bytes.
 
-    A request and its whole answer take at most `seconds`.
+    `picture_price` and `speech_price` are the cost of one request; the server itself names none. A request and its
+    whole answer take at most `seconds`.
     """
 
     name = "openai"
@@ -69,11 +71,11 @@ class OpenAIProvider:
             base_url=base_url,
             max_retries=0,
             timeout=seconds,
-            # Nothing is packed: what a few bytes may unpack to has no bound.
+            # No compression: a few compressed bytes may expand without bound.
             default_headers={"Accept-Encoding": "identity"},
             http_client=limit_client(
                 openai.DefaultHttpxClient(
-                    timeout=seconds, follow_redirects=False, event_hooks={"response": [_refuse_packed]}
+                    timeout=seconds, follow_redirects=False, event_hooks={"response": [_refuse_compressed]}
                 )
             ),
         )
@@ -81,7 +83,7 @@ class OpenAIProvider:
         slots = (InputSlot("source", PICTURES, 1), InputSlot("reference", PICTURES, 4))
         self._offers = (
             Offer(picture_model, "image", "Pictures", SIZES, (), slots, Price(picture_price, "USD", "job")),
-            # Speech is as long as its words; the wished length is only a wish.
+            # The words decide how long speech is; the requested length is only a hint.
             Offer(speech_model, "audio", "Speech", (), tuple(range(1, 121)), (), Price(speech_price, "USD", "job")),
         )
 
@@ -91,15 +93,15 @@ class OpenAIProvider:
     def submit(self, request: JobRequest) -> JobNews:
         try:
             with limit_exchange(self._seconds, MAX_ANSWER_BYTES):
-                output = self._picture(request) if request.kind == "image" else self._speech(request)
+                output = self._make_picture(request) if request.kind == "image" else self._make_speech(request)
         except openai.APIConnectionError as error:
             cause = type(error.__cause__).__name__
-            if cause in NOT_SENT:
+            if cause in _NOT_SENT_NAMES:
                 raise NotAcceptedError(f"openai cannot be reached ({cause})") from error
             raise UnclearError(f"openai did not answer a request ({cause})") from error
         except openai.APIStatusError as error:
-            raise _refusal(error) from error
-        except (openai.OpenAIError, _PackedError) as error:
+            raise _read_status_error(error) from error
+        except (openai.OpenAIError, _CompressedError) as error:
             raise UnclearError(f"openai answered with something unreadable ({type(error).__name__})") from error
         return JobNews(request.key, JobState.SUCCEEDED, 1.0, (output,))
 
@@ -118,15 +120,15 @@ class OpenAIProvider:
     def verify_callback(self, headers: Mapping[str, str], body: bytes, now: datetime) -> JobNews:
         raise RefusedError("openai sends no callbacks")
 
-    def _picture(self, request: JobRequest) -> JobOutput:
-        asked: dict[str, Any] = {"model": request.model, "prompt": _words(request), "n": 1, "quality": QUALITY}
-        asked |= {"size": request.params["size"]} if "size" in request.params else {}
-        asked |= {"extra_headers": {"Idempotency-Key": request.key}}
+    def _make_picture(self, request: JobRequest) -> JobOutput:
+        options: dict[str, Any] = {"model": request.model, "prompt": _build_prompt(request), "n": 1, "quality": QUALITY}
+        options |= {"size": request.params["size"]} if "size" in request.params else {}
+        options |= {"extra_headers": {"Idempotency-Key": request.key}}
         if request.inputs:
             files = [(f"input-{n}", io.BytesIO(one.data), one.media_type) for n, one in enumerate(request.inputs)]
-            answer = self._client.images.edit(image=files, **asked)
+            answer = self._client.images.edit(image=files, **options)
         else:
-            answer = self._client.images.generate(**asked)
+            answer = self._client.images.generate(**options)
         # A server that answers with a page instead of JSON gives a plain string here, not an error.
         first = answer.data[0] if isinstance(answer, ImagesResponse) and answer.data else None
         if first is None or not first.b64_json:
@@ -136,7 +138,7 @@ class OpenAIProvider:
         except binascii.Error:
             raise UnclearError("openai answered with a picture that is no base64") from None
 
-    def _speech(self, request: JobRequest) -> JobOutput:
+    def _make_speech(self, request: JobRequest) -> JobOutput:
         words = str(request.params.get("prompt", ""))
         if len(words) > LONGEST_SPEECH:
             raise RefusedError(f"speech takes at most {LONGEST_SPEECH} characters, not {len(words)}")
@@ -150,16 +152,16 @@ class OpenAIProvider:
         return JobOutput("audio/wav", data=answer.read())
 
 
-class _PackedError(Exception):
-    """The answer is packed, although nothing packed was asked for."""
+class _CompressedError(Exception):
+    """The answer is compressed, although no compression was asked for."""
 
 
-def _refuse_packed(answer: Any) -> None:
+def _refuse_compressed(answer: Any) -> None:
     if answer.headers.get("content-encoding", "identity").lower() != "identity":
-        raise _PackedError
+        raise _CompressedError
 
 
-def _words(request: JobRequest) -> str:
+def _build_prompt(request: JobRequest) -> str:
     prompt, style = str(request.params.get("prompt", "")), request.params.get("style")
     if request.params.get("operation") == "enhance" and not prompt:
         prompt = "The same picture, finer in every detail; nothing else changes."
@@ -168,15 +170,11 @@ def _words(request: JobRequest) -> str:
     return f"{prompt}\n\nStyle: {style}" if style else prompt
 
 
-def _refusal(error: openai.APIStatusError) -> RefusedError | UnclearError | NotAcceptedError:
+def _read_status_error(error: openai.APIStatusError) -> RefusedError | UnclearError | NotAcceptedError:
     status = error.status_code
-    said = f"openai answered with status {status}: {error.message[:300]}"
+    message = f"openai answered with status {status}: {error.message[:300]}"
     if status == 429 and error.code != "insufficient_quota":
-        return NotAcceptedError(said, _wait(error.response.headers.get("retry-after", "")))
+        return NotAcceptedError(message, parse_retry_after(error.response.headers.get("retry-after", "")))
     if status >= 500 or status in (408, 409):
-        return UnclearError(said)
-    return RefusedError(said)
-
-
-def _wait(said: str) -> timedelta | None:
-    return timedelta(seconds=min(int(said), 3600)) if said.isascii() and said.isdigit() and len(said) < 6 else None
+        return UnclearError(message)
+    return RefusedError(message)

@@ -1,4 +1,4 @@
-"""The port to a service that makes things: what it is asked, what it may answer, and its errors."""
+"""The port to a generation service: requests, answers and errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.errors import LoopwrightError, UnavailableError
 
 
 class JobState(StrEnum):
-    """A provider's word for a job, in ours; `UNKNOWN` is a word we do not know, and never means success."""
+    """State of a job at its provider. `UNKNOWN` stands for a state that we do not know; it never means success."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -25,7 +25,7 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True)
 class InputSlot:
-    """What an offer takes to work from: at most `most` inputs of a role, of these media types."""
+    """Inputs that an offer accepts: at most `most` of a role, of these media types."""
 
     role: str
     media_types: tuple[str, ...]
@@ -34,20 +34,20 @@ class InputSlot:
 
 @dataclass(frozen=True)
 class Price:
-    """`per` job, or per second of the output."""
+    """Price per job, or per second of the output."""
 
     amount: Decimal
     currency: str
     per: Literal["job", "second"]
 
     def of(self, seconds: int | None) -> Decimal:
-        """What one job costs, exactly."""
+        """Return the exact cost of one job."""
         return self.amount * ((seconds or 1) if self.per == "second" else 1)
 
 
 @dataclass(frozen=True)
 class Offer:
-    """One model of a provider. Empty `sizes` or `durations`: the model takes none."""
+    """One model of a provider. Without `sizes` or `durations` the model does not let you choose one."""
 
     model: str
     kind: str
@@ -60,7 +60,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class JobInput:
-    """Bytes to work from."""
+    """An input of a job: its role and its bytes."""
 
     role: str
     media_type: str
@@ -70,7 +70,7 @@ class JobInput:
 
 @dataclass(frozen=True)
 class JobRequest:
-    """What is asked of a provider; the same order makes the same request, byte for byte, until `inputs_until`."""
+    """Request to a provider. The same order always gives the same request, byte for byte, until `inputs_until`."""
 
     key: str
     kind: str
@@ -82,7 +82,7 @@ class JobRequest:
 
 @dataclass(frozen=True)
 class JobOutput:
-    """A finished thing: at an address of the provider, or its bytes where the provider answers with them."""
+    """A finished output: its address at the provider, or its bytes if the provider answers with them."""
 
     media_type: str
     url: str = ""
@@ -92,9 +92,9 @@ class JobOutput:
 
 @dataclass(frozen=True)
 class JobNews:
-    """What a provider says about a job. `cost` is None until it is known; `error` is its own reason.
+    """What a provider reports about a job. `cost` is None until it is known; `error` is the provider's reason.
 
-    `odd_cost` is what it says in the place of a cost and is no amount in a currency, as ASCII.
+    `odd_cost` holds, as ASCII, a reported cost that cannot be read as an amount in a currency.
     """
 
     upstream_id: str
@@ -109,7 +109,7 @@ class JobNews:
 
 
 class NotSupported(StrEnum):
-    """The provider has no such question."""
+    """Marks a question that the provider cannot answer."""
 
     NOT_SUPPORTED = "not_supported"
 
@@ -118,7 +118,7 @@ NOT_SUPPORTED = NotSupported.NOT_SUPPORTED
 
 
 class NotAcceptedError(UnavailableError):
-    """The request certainly started nothing: it did not arrive, or was answered as not accepted."""
+    """The request certainly started nothing: it did not arrive, or the provider did not accept it."""
 
     code = "not_accepted"
 
@@ -128,13 +128,16 @@ class NotAcceptedError(UnavailableError):
 
 
 class JobLostError(LoopwrightError):
-    """The provider says that it knows no such job."""
+    """The provider does not know the job."""
 
     code = "job_lost"
 
 
 class Provider(Protocol):
-    """One service. `honours_keys` tells that the same key with the same request never makes a second job."""
+    """A generation service.
+
+    `honours_keys` says that the same key with the same request never starts a second job.
+    """
 
     @property
     def name(self) -> str: ...
@@ -143,32 +146,43 @@ class Provider(Protocol):
     def honours_keys(self) -> bool: ...
 
     def capabilities(self) -> Sequence[Offer]:
-        """What it offers now; raises UnavailableError."""
+        """Return what it offers now; raises UnavailableError."""
         ...
 
     def submit(self, request: JobRequest) -> JobNews:
-        """Ask once. Raises NotAcceptedError (nothing was started), RefusedError (it never will be) or UnclearError."""
+        """Send the request once and return the job.
+
+        Raises NotAcceptedError (nothing was started), RefusedError (sending it again is no use) or UnclearError.
+        """
         ...
 
     def look_up(self, key: str) -> JobNews | NotSupported | None:
-        """The job of a key, None when there is none; raises UnavailableError."""
+        """Return the job of a key, or None when there is none; raises UnavailableError."""
         ...
 
     def status(self, upstream_id: str) -> JobNews:
-        """Raises UnavailableError or JobLostError."""
+        """Return a job as it is now; raises UnavailableError or JobLostError."""
         ...
 
     def cancel(self, upstream_id: str) -> JobNews | NotSupported:
-        """Ask for the end of a job; answers what it is now. Raises UnavailableError or JobLostError."""
+        """Ask to cancel a job, and return it as it is now. Raises UnavailableError or JobLostError."""
         ...
 
     def fetch(self, output: JobOutput, most_bytes: int) -> bytes:
-        """The bytes, from the provider's own hosts only, without following a redirect.
+        """Fetch the bytes of an output, only from the provider's own hosts and without following redirects.
 
-        Raises UnavailableError when it may be tried again, RefusedError when it is no use.
+        Raises UnavailableError when it may be tried again, RefusedError when another try is no use.
         """
         ...
 
     def verify_callback(self, headers: Mapping[str, str], body: bytes, now: datetime) -> JobNews:
-        """Read a signed callback. Raises RefusedError for a wrong signature or age, InvalidError for nonsense."""
+        """Read a signed callback. Raises RefusedError for a wrong signature or age, InvalidError for an unreadable body."""
         ...
+
+
+def get_provider(providers: Mapping[str, Provider], name: str) -> Provider:
+    """Return the provider of this name; raises UnavailableError when it is not set up here."""
+    provider = providers.get(name)
+    if provider is None:
+        raise UnavailableError(f"the provider {name!r} is not set up here; see LOOPWRIGHT_GENERATORS")
+    return provider

@@ -1,4 +1,4 @@
-"""A scripted provider for tests: it gives prepared answers and fails on a question without one."""
+"""A scripted provider for tests. It gives prepared answers, and fails when it is asked anything else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from generation.providers.port import InputSlot, JobNews, JobOutput, JobRequest,
 
 Question = Literal["submit", "look_up", "status", "cancel", "fetch", "verify_callback"]
 ScriptedAnswer = Any
-"""What is answered, an exception to raise, or a function of what was asked that does either."""
+"""A value to answer with, an exception to raise, or a function of the question that does either."""
 T = TypeVar("T")
 SOUNDS = Offer(
     model="scripted-sound",
@@ -36,11 +36,11 @@ PICTURES = Offer(
 
 
 class UnexpectedCallError(AssertionError):
-    """The provider was asked something that the script does not foresee."""
+    """The provider was asked something for which the script has no answer."""
 
 
 class ScriptedProvider:
-    """Answers each kind of question in the order in which `foresee` named the answers; `asked` keeps the questions."""
+    """Answer each kind of question in the order in which `foresee` named the answers; `asked` lists the questions."""
 
     def __init__(
         self, name: str = "scripted", *, honours_keys: bool = True, offers: Sequence[Offer] = (SOUNDS, PICTURES)
@@ -61,18 +61,19 @@ class ScriptedProvider:
         return self._honours_keys
 
     def foresee(self, question: Question, *answers: ScriptedAnswer) -> None:
+        """Add answers to a kind of question."""
         self._foreseen[question].extend(answers)
 
     def offer(self, *offers: Offer) -> None:
-        """Offer these from now on."""
+        """Replace the offers."""
         self._offers = offers
 
     def forget(self) -> None:
-        """Drop the answers that nobody asked for."""
+        """Drop the answers that are left."""
         self._foreseen.clear()
 
     def assert_spent(self) -> None:
-        """Fail when answers were left over."""
+        """Fail when answers are left over."""
         left = {question: len(answers) for question, answers in self._foreseen.items() if answers}
         if left:
             raise AssertionError(f"scripted answers that were never asked for: {left}")
@@ -84,15 +85,15 @@ class ScriptedProvider:
         return self._answer("submit", request, JobNews)
 
     def look_up(self, key: str) -> JobNews | NotSupported | None:
-        said: JobNews | NotSupported | None = self._answer("look_up", key, object)  # type: ignore[assignment]
-        return said
+        answer: JobNews | NotSupported | None = self._answer("look_up", key, object)  # type: ignore[assignment]
+        return answer
 
     def status(self, upstream_id: str) -> JobNews:
         return self._answer("status", upstream_id, JobNews)
 
     def cancel(self, upstream_id: str) -> JobNews | NotSupported:
-        said: JobNews | NotSupported = self._answer("cancel", upstream_id, object)  # type: ignore[assignment]
-        return said
+        answer: JobNews | NotSupported = self._answer("cancel", upstream_id, object)  # type: ignore[assignment]
+        return answer
 
     def fetch(self, output: JobOutput, most_bytes: int) -> bytes:
         return self._answer("fetch", output, bytes)
@@ -105,10 +106,10 @@ class ScriptedProvider:
             self.asked.append((question, what))
             if not self._foreseen[question]:
                 raise UnexpectedCallError(f"{question} was not foreseen: {what}")
-            answer = self._foreseen[question].popleft()
-        said = answer(what) if isinstance(answer, Callable) else answer  # type: ignore[arg-type]
-        if isinstance(said, Exception):
-            raise said
-        if not isinstance(said, kind):
-            raise TypeError(f"{question} cannot be answered with {said!r}")
-        return said
+            scripted = self._foreseen[question].popleft()
+        answer = scripted(what) if isinstance(scripted, Callable) else scripted  # type: ignore[arg-type]
+        if isinstance(answer, Exception):
+            raise answer
+        if not isinstance(answer, kind):
+            raise TypeError(f"{question} cannot be answered with {answer!r}")
+        return answer
