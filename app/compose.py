@@ -162,12 +162,12 @@ class AppDependencies:
             CheckCall((versions_of_call, orders_of_call, skill_effects.describe_call_versions)),
             Finish(),
         )
-        desk = PlacementDependencies(self.capabilities, objects, self.settings.overrun_factor)
+        placement = PlacementDependencies(self.capabilities, objects, self.settings.overrun_factor)
         skills = AgentSkillFolder(self.settings.home, self.settings.skill_path, self.settings.skill_edits_per_day)
         return (
             *core,
             *workspace_tools(self.assets),
-            *generation_tools(desk),
+            *generation_tools(placement),
             *skill_tools(skills, Engine.of(self.settings)),
             *memory_tools(self.search, self.memory.within),
         )

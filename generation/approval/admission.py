@@ -15,7 +15,7 @@ from generation.tables import orders
 from runtime.limits import credits
 
 UNSENT_DEADLINE = timedelta(days=1)
-"""A placeholder until the order is sent: the time it may take is counted from then."""
+"""Placeholder until the order is sent; its real deadline is counted from then."""
 
 
 def admit_order(
@@ -27,11 +27,10 @@ def admit_order(
     card_id: str | None = None,
     unasked: Decimal | None = None,
 ) -> Order:
-    """Order what is drafted, once per call; whoever calls holds the budget's lock and has asked the guard.
+    """Turn a draft into an order, once per call. The caller holds the budget's lock and has asked the guard.
 
-    `unasked` is the most that one order may come to where no card was shown for it.
-
-    Raises ConflictError when the call has ordered something else, RefusedError when the balance does not cover it.
+    `unasked` limits what an order may be charged when no card was shown for it. Raises
+    ConflictError when the call has ordered something else, RefusedError when the balance does not cover the quote.
     """
     order_id = scope.ids.new("order")
     added = scope.insert_new(
@@ -73,7 +72,7 @@ def admit_order(
 
 
 def get_admitted_order(scope: Scope, call_id: str, digest: str) -> Order:
-    """The order of a call; raises ConflictError when there is none of this digest."""
+    """Return the order of a call; raises ConflictError when there is none with this digest."""
     order = find_order_by_key(scope, call_id)
     if order is None or order.digest != digest:
         raise ConflictError(

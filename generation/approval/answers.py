@@ -1,4 +1,4 @@
-"""What a person's answer to a quote or limit card does, in the transaction that records the answer."""
+"""Answers of people to quote and limit cards, acted on in the transaction that records them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.database import Scope
 from core.errors import ConflictError, RefusedError
 from core.tables import roles
 from generation.approval.admission import admit_order
-from generation.approval.card import open_money_card, read_card_drafts, total_price
+from generation.approval.card import open_money_card, read_card_drafts, replace_wait, total_price
 from generation.orders.draft import OrderDraft
 from generation.orders.order import list_open_order_ids
 from runtime.cards import cards
@@ -23,11 +23,11 @@ from runtime.statuses import CardKind, WaitKind
 from runtime.tasks import tasks, waits
 
 VersionOf = Callable[[Scope, str], int | None]
-"""The version at which a work stands; None when it is gone."""
+"""Returns the current version of a work; None when it is gone."""
 
 
 def order_card_answers(version_of: VersionOf) -> Mapping[CardAct, AnswerHandler]:
-    """The handlers of quote and limit cards about orders."""
+    """Return the handlers of quote and limit cards about orders."""
     return {
         (CardKind.QUOTE, ""): partial(answer_quote_card, version_of),
         (CardKind.LIMIT, ""): partial(answer_limit_card, version_of),
@@ -35,11 +35,11 @@ def order_card_answers(version_of: VersionOf) -> Mapping[CardAct, AnswerHandler]
 
 
 def answer_quote_card(version_of: VersionOf, scope: Scope, card: Card) -> None:
-    """`approve` orders exactly what the card shows, `refuse` tells the task.
+    """Act on the answer to a quote card: `approve` orders exactly what the card shows, `refuse` informs the task.
 
-    A quote for works that have moved since orders nothing: its card is superseded and the task told, which may ask
-    again. Raises ConflictError when the card has authorised its orders already, RefusedError when its facts do not
-    hold.
+    When a work has changed since it was priced, nothing is ordered: the card is superseded, and the task may ask again.
+    Raises ConflictError when the card has already authorised its orders, RefusedError when its stored facts do not
+    match its quote or the person may not approve.
     """
     if card.answer_option != "approve" or not card.subject.get("orders"):
         deliver_card_answer(scope, card)
@@ -56,11 +56,11 @@ def answer_quote_card(version_of: VersionOf, scope: Scope, card: Card) -> None:
 
 
 def answer_limit_card(version_of: VersionOf, scope: Scope, card: Card) -> None:
-    """`raise` orders what waits for credit, `stop` stops the task.
+    """Act on the answer to a limit card: `raise` orders what waits for credit, `stop` stops the task.
 
-    An owner's `raise` adds to the balance what is missing of the amount on the card, once. Raises RefusedError, so that
-    the card stays open, where somebody else answers while the balance does not cover it. Works that have moved since
-    are treated as on a quote card.
+    An owner's `raise` adds once to the balance what is missing of the amount on the card. When anyone else answers and
+    the balance does not cover it, raises RefusedError, so that the card stays open. Works that have changed are treated
+    as on a quote card.
     """
     if card.answer_option == "stop" and card.task_id is not None:
         control.stop_task(scope, card.task_id)
@@ -83,7 +83,7 @@ def _raise_limit(scope: Scope, card: Card, version_of: VersionOf) -> None:
 
 
 def _have_works_moved(scope: Scope, drafts: list[OrderDraft], version_of: VersionOf) -> bool:
-    """Whether a work that was to be made from, or made a next version of, is no longer as it was priced."""
+    """Tell whether an input, or a work to make the next version of, has changed since it was priced."""
     named = {(str(one["object_id"]), int(one["version"])) for draft in drafts for one in draft.inputs}
     named |= {(draft.object_id, draft.base_version or 0) for draft in drafts if draft.object_id is not None}
     return any(version_of(scope, object_id) != version for object_id, version in named)
@@ -124,20 +124,17 @@ def _admit_all(scope: Scope, card: Card, drafts: list[OrderDraft]) -> None:
 
 
 def _wait_for_orders(scope: Scope, card: Card) -> None:
-    """A task that waited for the card waits for its orders now; no inference is needed to learn of the yes."""
+    """Let a task that waited for the card wait for its orders. The model need not run to learn of the approval."""
     if card.task_id is None:
         return
-    wait = waits.find_wait(scope, card.task_id)
-    if wait is None or card.id not in wait.refs:
-        return
-    still_asked = {one.id for one in cards.list_all_open_cards(scope, card.task_id)}
-    left = [ref for ref in wait.refs if ref in still_asked]
-    if left:
-        waits.begin_wait(scope, card.task_id, wait.turn_id, WaitKind.CARD, left)
-    else:
-        waits.begin_wait(
-            scope, card.task_id, wait.turn_id, WaitKind.GENERATION, list_open_order_ids(scope, card.task_id)
-        )
+    replace_wait(
+        scope,
+        card.task_id,
+        card.id,
+        open_refs={one.id for one in cards.list_all_open_cards(scope, card.task_id)},
+        kind=WaitKind.GENERATION,
+        refs=list_open_order_ids(scope, card.task_id),
+    )
 
 
 def _ask_for_credit(scope: Scope, card: Card, drafts: list[OrderDraft], budget: credits.Budget) -> None:

@@ -1,12 +1,12 @@
 """Cards that ask a person about money: a price to approve, or credit that is missing.
 
-One card speaks for all calls of a decision that are above a limit. It supersedes the cards of the task's earlier
-decisions. What it authorises is read back from the card itself.
+One card covers all calls of a decision that are above a limit. It supersedes the cards of the task's earlier
+decisions. An approval orders what is stored on the card itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -22,22 +22,24 @@ from runtime.cards.answers import deliver_card_answer
 from runtime.cards.cards import Card, open_card
 from runtime.limits import guard
 from runtime.limits.guard import CallAllowed, NeedsQuote
-from runtime.statuses import CardKind, CardState
+from runtime.statuses import CardKind, CardState, WaitKind
 from runtime.tables import cards as cards_table
-from runtime.tasks import tasks
+from runtime.tasks import tasks, waits
 
+MoneyCardKind = Literal[CardKind.QUOTE, CardKind.LIMIT]
 QUOTE_LIFETIME = timedelta(days=7)
-"""How long a price stands on a card; then the card expires, and the task may ask for a fresh one."""
+"""How long a price on a card is valid. Then the card expires, and the task may ask for a new one."""
 RAISE_HINT = "Raising the limit adds what is missing to the balance."
 _KIND_NAMES = {"image": "picture", "video": "film", "audio": "sound", "model3d": "3D model"}
 
 
 def total_price(drafts: Sequence[OrderDraft]) -> Decimal:
+    """Return the sum of the quotes."""
     return sum((draft.quote for draft in drafts), Decimal(0))
 
 
 def build_quote(drafts: Sequence[OrderDraft]) -> dict[str, Any]:
-    """The `quote` of a card: `{amount, currency, lines, plan_digest}`."""
+    """Build the `quote` of a card: `{amount, currency, lines, plan_digest}`."""
     return {
         "amount": str(total_price(drafts)),
         "currency": drafts[0].currency,
@@ -47,11 +49,12 @@ def build_quote(drafts: Sequence[OrderDraft]) -> dict[str, Any]:
 
 
 def plan_digest(drafts: Sequence[OrderDraft]) -> str:
+    """Return a digest of everything that the drafts would order."""
     return digest_of([draft.to_stored() for draft in drafts])
 
 
 def build_quote_subject(drafts: Sequence[OrderDraft], turn_id: str) -> dict[str, Any]:
-    """The stored facts that an answer acts on."""
+    """Build the stored facts that an answer acts on."""
     return {
         "turn_id": turn_id,
         "call_ids": [draft.call_id for draft in drafts],
@@ -60,7 +63,7 @@ def build_quote_subject(drafts: Sequence[OrderDraft], turn_id: str) -> dict[str,
 
 
 def read_card_drafts(card: Card) -> list[OrderDraft]:
-    """What a card offers; raises RefusedError when it is not what the quote was made for."""
+    """Read the drafts of a card; raises RefusedError when they are not those that its quote was made for."""
     drafts = [OrderDraft.from_stored(stored) for stored in card.subject.get("orders", ())]
     if not drafts or card.quote is None or card.quote.get("plan_digest") != plan_digest(drafts):
         raise RefusedError(f"card {card.id} does not hold what its quote was made for; nothing is ordered")
@@ -68,20 +71,17 @@ def read_card_drafts(card: Card) -> list[OrderDraft]:
 
 
 def covers_call(card_subject: Mapping[str, Any], call_id: str, digest: str) -> bool:
-    """Whether a card was opened for this call with this wish."""
+    """Tell whether a card was opened for this call with this request."""
     return any(one["call_id"] == call_id and one["digest"] == digest for one in card_subject.get("orders", ()))
 
 
 def describe_drafts(drafts: Sequence[OrderDraft]) -> str:
-    """`3 pictures and 1 film for 0.37 USD`."""
+    """Describe drafts as in `3 pictures and 1 film for 0.37 USD`."""
     counts: dict[str, int] = {}
     for draft in drafts:
         counts[draft.kind] = counts.get(draft.kind, 0) + 1
     parts = [f"{count} {_KIND_NAMES[kind]}{'s' if count > 1 else ''}" for kind, count in counts.items()]
     return f"{' and '.join(parts)} for {format_amount(total_price(drafts), drafts[0].currency)}"
-
-
-MoneyCardKind = Literal[CardKind.QUOTE, CardKind.LIMIT]
 
 
 def open_money_card(
@@ -94,7 +94,10 @@ def open_money_card(
     task_id: str | None,
     turn_id: str,
 ) -> Card:
-    """Ask once per `cause`; `why` says as a sentence without its full stop what stands in the way of these drafts."""
+    """Open a card about these drafts, once per `cause`.
+
+    `why` is a sentence, without its full stop, that says what prevents ordering them.
+    """
     heading = describe_drafts(drafts)
     return open_card(
         scope,
@@ -112,9 +115,9 @@ def open_money_card(
 
 
 def supersede_older_cards(scope: Scope, card: Card) -> None:
-    """Close the task's open quote and limit cards of other decisions than the one that this open card speaks of.
+    """Close the task's open quote and limit cards that belong to other decisions than this open card.
 
-    Whoever calls has locked the task's row before the budget's.
+    The caller has locked the task's row before the budget's.
     """
     if card.task_id is None or card.state != CardState.OPEN:
         return
@@ -132,14 +135,32 @@ def supersede_older_cards(scope: Scope, card: Card) -> None:
             deliver_card_answer(scope, older)
 
 
+def replace_wait(
+    scope: Scope, task_id: str, ref: str, *, open_refs: Collection[str], kind: WaitKind, refs: Sequence[str]
+) -> None:
+    """Change the wait of a task that waits for `ref`, which has ended.
+
+    The task goes on waiting for those of its references that are in `open_refs`. When none is left, it waits for `refs`
+    of `kind` instead. A task that does not wait for `ref` is left alone.
+    """
+    wait = waits.find_wait(scope, task_id)
+    if wait is None or ref not in wait.refs:
+        return
+    left = [one for one in wait.refs if one in open_refs]
+    if left:
+        waits.begin_wait(scope, task_id, wait.turn_id, wait.kind, left)
+    else:
+        waits.begin_wait(scope, task_id, wait.turn_id, kind, refs)
+
+
 def decision_of_card(card: Card) -> str:
-    """The decision whose calls a quote or limit card speaks of: `turn:step`, empty where it speaks of none."""
+    """Return the decision (`turn:step`) whose calls a quote or limit card covers; empty when it covers none."""
     calls = card.subject.get("call_ids") or [""]
     return ":".join(str(calls[0]).split(":")[:2])
 
 
 def find_call_card(scope: Scope, call_id: str, digest: str) -> Card | None:
-    """The card that was opened for a call, in whatever state it is."""
+    """Return the card that was opened for a call, in any state."""
     decision = call_id.rsplit(":", 1)[0]
     causes = [_card_cause(kind, asker) for asker in (call_id, decision) for kind in (CardKind.QUOTE, CardKind.LIMIT)]
     rows = scope.rows(scope.select(cards_table.c.id).where(cards_table.c.cause.in_(causes)))
@@ -150,9 +171,9 @@ def find_call_card(scope: Scope, call_id: str, digest: str) -> Card | None:
 def ask_before_spending(
     scope: Scope, call: CallContext, draft: OrderDraft, others: Sequence[OrderDraft], verdict: NeedsQuote
 ) -> Card:
-    """Open the card for a call and for those after it that meet a limit too.
+    """Open a card for a call and the later calls of its decision that are above a limit too.
 
-    What a program asked for gets a card of its own for each act. Cards of the task's earlier decisions ask no more.
+    Each call that a program asked for gets a separate card. Cards of the task's earlier decisions are superseded.
     """
     kind: MoneyCardKind = CardKind.LIMIT if verdict.limit == "balance" else CardKind.QUOTE
     if verdict.limit == "program":
@@ -161,14 +182,14 @@ def ask_before_spending(
     card = _open_call_card(scope, call, kind, _card_cause(kind, call.call_id.rsplit(":", 1)[0]), joined, verdict)
     if covers_call(card.subject, draft.call_id, draft.digest):
         return card
-    # The decision's card was opened before this call met a limit, so it does not speak of it.
+    # The card of the decision was opened before this call met a limit, so it does not cover this call.
     return _open_call_card(scope, call, kind, _card_cause(kind, call.call_id), [draft], verdict)
 
 
 def _drafts_above_limit(
     scope: Scope, call: CallContext, others: Sequence[OrderDraft], kind: MoneyCardKind
 ) -> list[OrderDraft]:
-    """Those that would meet a limit, counting the ones between them that would not."""
+    """Return the drafts that would be above a limit, after spending on those between them that would not."""
     above = []
     facts = guard.gather_call_facts(
         scope, effect=Effect.PAID, person_id=call.person_id, asked_by=call.asked_by, task_id=call.task_id

@@ -1,4 +1,4 @@
-"""Placement of an order: checked, priced, guarded, then admitted or put on a card for a person to decide."""
+"""Placement of an order: check, price and guard a request, then admit it or ask a person on a card."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from runtime.turns.ledger_queries import list_calls_of_step
 
 @dataclass(frozen=True)
 class PlacementDependencies:
-    """What placing needs besides the call; `overrun` is how many times its quote an order may be charged at most."""
+    """Dependencies for placing orders. An order may be charged at most `overrun` times its quote."""
 
     capabilities: Capabilities
     works: OrderWorks
@@ -33,10 +33,10 @@ class PlacementDependencies:
 
 
 def place_order(dependencies: PlacementDependencies, call: CallContext, request: OrderRequest) -> Order | Card:
-    """Order what a call wishes for, once per call; above a limit, answer the card that asks a person instead.
+    """Order what a call requests, once per call; above a limit, return the card that asks a person instead.
 
-    Raises InvalidError (it cannot be ordered so), RefusedError (the guard's first refusal), ConflictError (the call
-    ordered something else, or a named work has moved), UnavailableError (no price can be had).
+    Raises InvalidError (the request cannot be ordered as it is), RefusedError (the guard refuses), ConflictError (the
+    call already ordered something else, or a named work has changed), UnavailableError (no price is available).
     """
     with call.reading() as scope:
         placed = _find_placed(scope, call.call_id, request)
@@ -51,7 +51,7 @@ def place_order(dependencies: PlacementDependencies, call: CallContext, request:
     others = [] if verdict.limit == "program" else _draft_later_calls(dependencies, call)
     with call.transaction("order.admitted") as scope:
         if call.task_id is not None:
-            # A card may close others and tell the task: its row goes placed the budget's, here as in an approval.
+            # A card may close others and inform the task, so lock its row before the budget's, as an approval does.
             tasks.lock_task(scope, call.task_id)
         facts = _lock_and_gather_facts(scope, call, draft)
         verdict = guard.judge_call(facts)
@@ -82,6 +82,7 @@ def _lock_and_gather_facts(scope: Scope, call: CallContext, draft: OrderDraft) -
 
 
 def gather_order_facts(scope: Scope, call: CallContext, draft: OrderDraft) -> CallFacts:
+    """Gather what the guard needs to judge a drafted order."""
     return guard.gather_call_facts(
         scope,
         effect=Effect.PAID,
@@ -109,14 +110,14 @@ def _admit_allowed(
 
 
 def _unasked_limit(facts: CallFacts) -> Decimal:
-    """The most that one order may come to of which no card spoke: what its plan has left, else the free allowance."""
+    """Return the most that an order without a card may be charged: what its plan has left, or the free allowance."""
     if facts.plan is not None:
         return facts.plan.amount - facts.plan_spent
     return facts.budget.free_per_operation
 
 
 def _draft_later_calls(dependencies: PlacementDependencies, call: CallContext) -> list[OrderDraft]:
-    """The paid calls of the same decision that come after this one and can be drafted, in their order."""
+    """Draft the later paid calls of the same decision, in their order; those that cannot be drafted are left out."""
     turn_id, step, seq = call.call_id.rsplit(":", 2)
     with call.reading() as scope:
         rows = [row for row in list_calls_of_step(scope, turn_id, int(step)) if row.seq > int(seq)]
@@ -128,6 +129,6 @@ def _draft_later_calls(dependencies: PlacementDependencies, call: CallContext) -
         try:
             found.append(draft_call(dependencies, call, row.id, request))
         except LoopwrightError:
-            # What cannot be priced now is left off the card; when its turn comes, the call tells its own trouble.
+            # A call that cannot be priced now is not on the card; it reports its own error when it runs.
             continue
     return found

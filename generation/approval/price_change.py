@@ -1,4 +1,4 @@
-"""Price changes between approval and sending: the order is not sent, and a card asks a person at the new price."""
+"""Price changes between approval and sending: the order is not sent, and a card asks a person about the new price."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from core.amounts import format_amount
 from core.database import Scope
-from generation.approval.card import open_money_card
+from generation.approval.card import open_money_card, replace_wait
 from generation.orders.billing import max_charge
 from generation.orders.draft import OrderDraft
 from generation.orders.end import finish_order
@@ -16,38 +16,41 @@ from generation.orders.order import Order, list_open_order_ids
 from generation.orders.states import OrderState
 from generation.providers.capabilities import Capabilities
 from runtime.statuses import ENDED_TASK_STATUSES, CardKind, WaitKind
-from runtime.tasks import tasks, waits
+from runtime.tasks import tasks
 
 PRICE_CHANGED = "its price has changed since it was agreed, so it was not sent"
 
 
 @dataclass(frozen=True)
 class CurrentPrice:
-    """What an order costs at its provider now."""
+    """Current price of an order at its provider."""
 
     amount: Decimal
     currency: str
 
     def is_agreed(self, order: Order) -> bool:
-        """Whether it may be sent for this: it costs no more than its quote."""
+        """Tell whether the order may be sent at this price: it is no more than its quote."""
         return self.currency == order.currency and self.amount <= order.quote
 
 
 def read_current_price(capabilities: Capabilities, order: Order) -> CurrentPrice:
-    """Raises UnavailableError when its provider names no prices, InvalidError when it offers this no more."""
+    """Read the current price of an order.
+
+    Raises UnavailableError when the provider does not answer, InvalidError when it no longer offers this.
+    """
     price = capabilities.current_offer(order.provider, order.kind, order.model).price
     return CurrentPrice(price.of(order.params.get("seconds")), price.currency)
 
 
 def ask_at_new_price(scope: Scope, lease: OrderLease, order: Order, price: CurrentPrice, overrun: Decimal) -> None:
-    """End an order that was not sent, and open the card that asks for it at the new price.
+    """End an order that was not sent, and open a card that asks about the new price.
 
-    A task that waits for the order waits for the card instead: no inference is needed to learn of it. A task that has
-    ended meanwhile is asked nothing.
+    A task that waits for the order waits for the card instead; the model need not run for that. For a task that has
+    ended no card is opened.
     """
     agreed, asked = format_amount(order.quote, order.currency), format_amount(price.amount, price.currency)
     reason = f"{PRICE_CHANGED}: {agreed} was agreed, {asked} is asked now"
-    # The task's row before the order's: a stop closes the cards that it finds, so none may be opened after it.
+    # Lock the task before the order: stopping a task closes its cards, so none may be opened after that.
     asks = order.task_id is not None and tasks.lock_task(scope, order.task_id).status not in ENDED_TASK_STATUSES
     ended = finish_order(scope, order.id, OrderState.CANCELLED, error=reason, lease=lease, tell=not asks)
     if not ended or not asks or order.task_id is None:
@@ -61,13 +64,20 @@ def ask_at_new_price(scope: Scope, lease: OrderLease, order: Order, price: Curre
         task_id=order.task_id,
         turn_id=order.turn_id,
     )
-    _wait_for_card(scope, order.task_id, order.id, card.id)
+    replace_wait(
+        scope,
+        order.task_id,
+        order.id,
+        open_refs=list_open_order_ids(scope, order.task_id),
+        kind=WaitKind.CARD,
+        refs=[card.id],
+    )
 
 
 def _draft_at_price(order: Order, price: CurrentPrice, overrun: Decimal) -> OrderDraft:
     decision = ":".join(order.call_id.split(":")[:3])
     return OrderDraft(
-        # An order is made once a call: this one is made by the card.
+        # A call makes one order, so the one that the card makes needs an id that no call has.
         call_id=f"{decision}:{order.id}",
         digest=order.digest,
         title=order.title,
@@ -82,15 +92,3 @@ def _draft_at_price(order: Order, price: CurrentPrice, overrun: Decimal) -> Orde
         most=max_charge(price.amount, overrun),
         currency=price.currency,
     )
-
-
-def _wait_for_card(scope: Scope, task_id: str, order_id: str, card_id: str) -> None:
-    wait = waits.find_wait(scope, task_id)
-    if wait is None or order_id not in wait.refs:
-        return
-    still_open = set(list_open_order_ids(scope, task_id))
-    left = [ref for ref in wait.refs if ref in still_open]
-    if left:
-        waits.begin_wait(scope, task_id, wait.turn_id, WaitKind.GENERATION, left)
-    else:
-        waits.begin_wait(scope, task_id, wait.turn_id, WaitKind.CARD, [card_id])

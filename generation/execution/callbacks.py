@@ -1,4 +1,4 @@
-"""Callbacks of providers: signed news of a job. It only wakes; the provider itself is will_ask what is true."""
+"""Callbacks of providers: signed news of a job. They never end an order; they only make us ask the provider."""
 
 from __future__ import annotations
 
@@ -26,11 +26,14 @@ MAX_CALLBACK_BYTES = 1 << 20
 def record_callback(
     dependencies: CallbackDependencies, provider_name: str, headers: Mapping[str, str], raw_body: bytes
 ) -> Order:
-    """Take a callback in: progress moves forward at once, and any claim of an end rings for a question to the provider.
+    """Record a callback, and return its order.
 
-    Doubled and late callbacks change nothing that is final, and neither does one that contradicts it: it has the
-    provider will_ask, a few times in an order's life at most. Raises NotFoundError (unknown provider or
-    job; the provider may send it again), RefusedError (signature or age), InvalidError (too long or no job).
+    Progress is stored directly. A reported end only rings a bell, so that the provider is asked. Repeated and late
+    callbacks change no final state. One that contradicts a final state makes us ask the provider, at most a few times
+    for each order.
+
+    Raises NotFoundError (unknown provider or job; the provider may send it again), RefusedError (signature or age),
+    InvalidError (too long, or no job).
     """
     provider = dependencies.providers.get(provider_name)
     if provider is None:
@@ -67,9 +70,9 @@ def _apply_news(scope: Scope, order: Order, news: JobNews, cause: str) -> None:
 
 
 def _is_dispute(order: Order, news: JobNews) -> bool:
-    """Whether the claim, if it is true, would change what is known.
+    """Tell whether the callback, if it is true, would change the end of the order.
 
-    A success is final. A failure of ours that had something to look at was judged by its bytes.
+    A success is final. So is a failure with outputs, because we judged their bytes ourselves.
     """
     if order.state is OrderState.UNRESOLVED:
         return news.state in (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
@@ -81,7 +84,7 @@ def _callback_cause(order: Order, news: JobNews, body: bytes) -> str:
 
 
 def _find_workspace(database: Database, provider: str, upstream_id: str) -> str | None:
-    """The workspace whose order has a job; a callback carries no key, so it is found before any scope is known."""
+    """Return the workspace whose order has this job. A callback names no workspace, so this reads outside any scope."""
     query = sa.select(orders.c.workspace_id).where(orders.c.provider == provider, orders.c.upstream_id == upstream_id)
     with database.unscoped() as connection:
         return connection.execute(query.order_by(orders.c.created_at).limit(1)).scalar()

@@ -1,9 +1,8 @@
 """Disputes about the end of an order: a signed callback that contradicts it makes us ask the provider.
 
-The states of an order move forward; this is the one way back. A failed or cancelled order becomes `unresolved` when
-the provider itself says that it values something after all, or is still at it. What it values is settled as any late
-success: filed and charged, without waking the task. An order has one open dispute at a time, and `MOST_DISPUTES` in
-its life.
+Orders move forward; this is the only way back. A failed or cancelled order becomes `unresolved` when the provider,
+once asked, says that it made something after all or is still working. An output is then settled as any late success:
+filed and charged, without waking the task. An order has at most one open dispute, and `MOST_DISPUTES` in all.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ MOST_DISPUTES = 3
 
 
 def dispute_end(scope: Scope, order: Order, cause: str, **known: Any) -> bool:
-    """Have the provider asked once about an order that has ended; `known` is what to note of it besides.
+    """Open a dispute: ask the provider once about an order that has ended. `known` are further columns to set.
 
-    False, with nothing changed, when a question stands already, when the order was doubted too often, or has moved.
+    False, with nothing changed, when a dispute is open, when there were too many, or when the state has changed.
     """
     won = scope.change(
         scope.update(orders)
@@ -39,14 +38,14 @@ def dispute_end(scope: Scope, order: Order, cause: str, **known: Any) -> bool:
 
 
 def close_dispute(scope: Scope, order: Order) -> None:
-    """The provider has said what is true: the doubt that the question began with is gone."""
+    """Close the dispute, since the provider has answered; one that was opened meanwhile stays open."""
     if order.doubted_at is not None:
         update = scope.update(orders).where(orders.c.id == order.id, orders.c.doubted_at == order.doubted_at)
         scope.change(update.values(doubted_at=None))
 
 
 def count_unknown_job(scope: Scope, order: Order, *, last: bool) -> None:
-    """The provider knows no such job: the doubt stands until it has said so often enough, which `last` says."""
+    """Count that the provider did not know the disputed job; `last` closes the dispute."""
     if order.doubted_at is None:
         return
     update = scope.update(orders).where(orders.c.id == order.id, orders.c.doubted_at == order.doubted_at)
@@ -56,9 +55,9 @@ def count_unknown_job(scope: Scope, order: Order, *, last: bool) -> None:
 
 
 def correct_end(scope: Scope, order: Order, values: Mapping[str, Any]) -> bool:
-    """Note what the provider has values, or may still make, for an order that has ended without it: it is unresolved.
+    """Set an order that ended without its job's outputs to `unresolved`, with what the provider says as `values`.
 
-    False when the order, of which `order` is an earlier look, has moved.
+    `order` is the order as it was read earlier. False, with nothing changed, when its state has changed since.
     """
     same = sa.and_(orders.c.state == order.state, orders.c.state.in_(CORRECTABLE_STATES))
     update = scope.update(orders).where(orders.c.id == order.id, sa.or_(same, orders.c.state == OrderState.UNRESOLVED))

@@ -1,7 +1,7 @@
-"""Media probe, a program that reads bytes on standard input and tells whether they can be decoded.
+"""Media probe: a program that reads bytes from standard input and tells whether they can be decoded.
 
-It imports nothing of ours. It runs apart, with little memory and time, because a decoder that meets hostile bytes may
-grow, hang or die.
+It imports none of our modules. It runs as a separate process with limited memory and time, because hostile bytes can
+make a decoder grow, hang or crash.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _set_limits() -> None:
 
 
 def _probe_picture(data: bytes) -> str:
-    # Imported here: the limits stand before a decoder is loaded, and a film needs no Pillow.
+    # Imported here: the limits must be set before a decoder is loaded, and a film needs no Pillow.
     from PIL import Image  # noqa: PLC0415
 
     Image.MAX_IMAGE_PIXELS = MOST_PIXELS
@@ -36,7 +36,7 @@ def _probe_picture(data: bytes) -> str:
 
 
 def _probe_sound(data: bytes) -> str:
-    """Plain WAV needs no decoder, which takes half a second to load."""
+    """Read plain WAV without the decoder, which takes half a second to load."""
     try:
         with wave.open(io.BytesIO(data)) as sound:
             if sound.readframes(1):
@@ -77,7 +77,7 @@ def _main() -> int:
     kind, data = sys.argv[1], sys.stdin.buffer.read()
     try:
         summary = _probe(kind, data)
-    except Exception as error:  # noqa: BLE001 - whatever a decoder raises means that the bytes cannot be decoded
+    except Exception as error:  # noqa: BLE001 - any error of a decoder means that the bytes cannot be decoded
         sys.stderr.write(f"{type(error).__name__}: {error}"[:500])
         return 1
     sys.stdout.write(summary)

@@ -1,4 +1,4 @@
-"""Polls of the provider about a job. Trouble and unknown words never count as success, and end at the deadline."""
+"""Polls of the provider about a job. Errors and unknown states never count as success; they end at the deadline."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from generation.orders.billing import claim_of
 from generation.orders.end import finish_order
 from generation.orders.order import Order, get_order
 from generation.orders.states import CORRECTABLE_STATES, FINAL_ORDER_STATES, PROVIDER_STATES, OrderState, states_before
-from generation.providers.port import JobLostError, JobNews, JobState, NotSupported
+from generation.providers.port import JobLostError, JobNews, JobState, NotSupported, get_provider
 from generation.tables import orders
 
 LOG = logging.getLogger(__name__)
 LOST_AFTER = timedelta(seconds=30)
-"""A job that the provider does not know may still be on its way into its books for so long."""
+"""How long a job that the provider does not know may still be on its way to it."""
 LOST_TIMES = 3
-"""And it is lost only when the provider has said so that often, with no other word of the job between."""
+"""How often in a row the provider must say that it does not know a job before the job counts as lost."""
 
 
 def poll_order(dependencies: GenerationDependencies, workspace_id: str, order_id: str) -> OrderProgress:
-    """Ask once and store what is new; an order that the provider has not accepted is submitted.
+    """Ask the provider once and store what is new; submit an order that the provider has not accepted yet.
 
-    Trouble is kept as the order's `error` while it lasts. Past its deadline the order is unresolved, with the last
-    reason. Two executions may ask at once: what they store only moves forward. An order that has ended is asked about
-    while it is unresolved, or once for each doubt of its end.
+    An error is stored as the order's `error` while it lasts. Past its deadline the order becomes unresolved, with the
+    last reason. Two executions may ask at the same time, since what they store only moves forward. An order that has
+    ended is polled while it is unresolved, or once for each dispute about its end.
     """
     with dependencies.database.reading(workspace_id) as scope:
         order = get_order(scope, order_id)
@@ -44,19 +44,19 @@ def poll_order(dependencies: GenerationDependencies, workspace_id: str, order_id
         with crash.around("provider.ask"):
             news = _ask_provider(dependencies, order)
     except (UnavailableError, JobLostError) as error:
-        return _record_trouble(dependencies, workspace_id, order, error)
+        return _record_failed_poll(dependencies, workspace_id, order, error)
     return record_job_news(dependencies, workspace_id, order, news)
 
 
 def record_job_news(
     dependencies: GenerationDependencies, workspace_id: str, order: Order, news: JobNews
 ) -> OrderProgress:
-    """Store what the provider itself said about a job, forward only."""
+    """Store what the provider answered about a job; the order only moves forward."""
     with dependencies.database.transaction(workspace_id, "order.news") as scope:
         overdue = order.deadline <= scope.now
         match news.state:
             case JobState.SUCCEEDED if news.outputs:
-                _note_outputs(scope, order, news)
+                _store_outputs(scope, order, news)
             case JobState.SUCCEEDED:
                 nothing = "the provider says done and shows nothing that it made"
                 finish_order(scope, order.id, OrderState.FAILED, error=nothing, claim=claim_of(news))
@@ -68,11 +68,11 @@ def record_job_news(
                 reason = _why_cancelled(order, news) if overdue else news.error or None
                 finish_order(scope, order.id, OrderState.CANCELLED, error=reason, claim=claim_of(news))
             case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if order.state in CORRECTABLE_STATES:
-                # A job that may still make something and bill it is none that has ended; the wish for its end stands.
-                cancel_requested = scope.now if order.state is OrderState.CANCELLED else None
+                # The job may still make and bill something, so the order has not ended; a cancelled one stays so requested.
+                requested = scope.now if order.state is OrderState.CANCELLED else None
                 still = {
                     "upstream_id": news.upstream_id,
-                    "cancel_requested_at": order.cancel_requested_at or cancel_requested,
+                    "cancel_requested_at": order.cancel_requested_at or requested,
                 }
                 correct_end(scope, order, still)
             case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if overdue:
@@ -80,18 +80,18 @@ def record_job_news(
                 finish_order(scope, order.id, OrderState.UNRESOLVED, error=reason)
             case JobState.QUEUED | JobState.RUNNING:
                 advance_order(scope, order, news)
-                _note_poll(scope, order, None)
+                _store_poll(scope, order, None)
             case JobState.UNKNOWN:
-                _note_poll(scope, order, news.error)
+                _store_poll(scope, order, news.error)
             case _:
                 assert_never(news.state)
-        # An unresolved order is asked about without a doubt. The order's row comes after its task's, as in every end.
+        # Not needed to poll an unresolved order. Last, because an end locks the task's row before the order's.
         close_dispute(scope, order)
         return _progress_after(scope, dependencies, order)
 
 
 def advance_order(scope: Scope, order: Order, news: JobNews) -> bool:
-    """Let a job that is still being made only gain: queued may become running, and progress may grow."""
+    """Store the progress of a job that has not ended: queued may become running, and progress may grow."""
     state = OrderState(news.state.value)
     allowed = [state.value, *(earlier.value for earlier in states_before(state) if earlier in PROVIDER_STATES)]
     update = scope.update(orders).where(orders.c.id == order.id, orders.c.state.in_(PROVIDER_STATES))
@@ -106,10 +106,8 @@ def advance_order(scope: Scope, order: Order, news: JobNews) -> bool:
 
 
 def _ask_provider(dependencies: GenerationDependencies, order: Order) -> JobNews:
-    """What the provider says; where its end is cancel_requested for or overdue, the wish is said first."""
-    provider = dependencies.providers.get(order.provider)
-    if provider is None:
-        raise UnavailableError(f"the provider {order.provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
+    """Ask the provider about the job, or to cancel it when that was requested or the order is overdue."""
+    provider = get_provider(dependencies.providers, order.provider)
     if order.upstream_id is None:
         found = provider.look_up(order.key)
         if not isinstance(found, JobNews):
@@ -128,7 +126,7 @@ def _why_cancelled(order: Order, news: JobNews) -> str:
     return "it was not done by its deadline, so it was cancelled" + (f"; the last trouble was: {last}" if last else "")
 
 
-def _note_outputs(scope: Scope, order: Order, news: JobNews) -> None:
+def _store_outputs(scope: Scope, order: Order, news: JobNews) -> None:
     outputs = [{"url": one.url, "media_type": one.media_type, "sha256": one.sha256} for one in news.outputs]
     values: dict[str, Any] = {
         "outputs": outputs,
@@ -144,14 +142,17 @@ def _note_outputs(scope: Scope, order: Order, news: JobNews) -> None:
         correct_end(scope, order, {"upstream_id": news.upstream_id, **values})
 
 
-def _note_poll(scope: Scope, order: Order, trouble: str | None, lost: int = 0) -> None:
-    """Note that we asked, and what was wrong; news that came meanwhile keeps its own time."""
+def _store_poll(scope: Scope, order: Order, error: str | None, lost: int = 0) -> None:
+    """Store that we asked, and the error if there was one, unless newer news came meanwhile."""
     update = scope.update(orders).where(orders.c.id == order.id, orders.c.news_at == order.news_at)
-    error = trouble and trouble[:1000]
-    scope.change(update.where(orders.c.state.in_(PROVIDER_STATES)).values(error=error, lost=lost, news_at=scope.now))
+    scope.change(
+        update.where(orders.c.state.in_(PROVIDER_STATES)).values(
+            error=error and error[:1000], lost=lost, news_at=scope.now
+        )
+    )
 
 
-def _record_trouble(
+def _record_failed_poll(
     dependencies: GenerationDependencies, workspace_id: str, order: Order, error: UnavailableError | JobLostError
 ) -> OrderProgress:
     LOG.info("no news of an order", extra={"order_id": order.id, "reason": str(error)})
@@ -165,12 +166,12 @@ def _record_trouble(
         if order.open and (lost or order.deadline <= now):
             finish_order(scope, order.id, OrderState.UNRESOLVED, error=f"{error} (job {order.upstream_id})")
         else:
-            _note_poll(scope, order, str(error), times)
+            _store_poll(scope, order, str(error), times)
         return _progress_after(scope, dependencies, order)
 
 
 def _progress_after(scope: Scope, dependencies: GenerationDependencies, before: Order) -> OrderProgress:
     after = get_order(scope, before.id)
-    # News that came while we asked is newer than what we were told: it must be seen as new.
+    # News that came while we asked is newer than the answer, so the run must still see it as new.
     unseen = after.open and after.news_at != scope.now
     return progress_of(after, scope.now, dependencies.settings.poll_seconds, before.news_at if unseen else None)

@@ -1,4 +1,4 @@
-"""Progress of an order: what to do next, and how long to wait before the provider is asked again."""
+"""Progress of an order: what to do next, and how long to wait before asking the provider again."""
 
 from __future__ import annotations
 
@@ -11,23 +11,21 @@ from core.database import Database
 from generation.orders.order import Order, get_order
 from generation.orders.states import OrderState
 
+NextAction = Literal["wait", "settle", "end"]
 LONGEST_PAUSE = 60
 
 
 def compute_pause(age: timedelta, first: float) -> int:
-    """Whole seconds, at least one: `first` for a young order, growing to a minute.
+    """Return the pause in whole seconds: `first` for a young order, growing to a minute.
 
-    The engine counts in whole seconds, and a pause below one would be none.
+    It is at least one second: the engine counts in whole seconds, and would not wait at all for less.
     """
     return max(1, math.ceil(min(LONGEST_PAUSE, max(first, age.total_seconds() / 4))))
 
 
-NextAction = Literal["wait", "settle", "end"]
-
-
 @dataclass(frozen=True)
 class OrderProgress:
-    """`seen` is the time of the newest news that this look knows of; what came after it is new."""
+    """What to do next with an order. `seen` is the time of the newest news that this includes."""
 
     next: NextAction
     state: str
@@ -35,11 +33,12 @@ class OrderProgress:
     seen: str
 
     def to_output(self) -> dict[str, Any]:
+        """Return the output of a step."""
         return vars(self).copy()
 
 
 def progress_of(order: Order, now: datetime, first_pause: float, seen: datetime | None = None) -> OrderProgress:
-    """What follows from a row."""
+    """Decide what to do next with an order."""
     following: NextAction = "settle" if order.has_outputs_to_settle else "wait" if order.open else "end"
     since = order.submitted_at or order.created_at
     wait = compute_pause(now - since, first_pause)
@@ -49,6 +48,6 @@ def progress_of(order: Order, now: datetime, first_pause: float, seen: datetime 
 
 
 def read_progress(database: Database, workspace_id: str, order_id: str, first_pause: float) -> OrderProgress:
-    """The order as its row stands."""
+    """Read an order and decide what to do next with it."""
     with database.reading(workspace_id) as scope:
         return progress_of(get_order(scope, order_id), scope.now, first_pause)

@@ -1,4 +1,4 @@
-"""Recovery of orders: rings again for orders whose bell or run was lost, and frees money that no order needs."""
+"""Recovery of orders: ring again for orders whose bell or run was lost, and release reservations no order needs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from runtime.tables import reservations
 
 LONGEST_QUIET = timedelta(minutes=10)
 LONGEST_QUESTION = timedelta(minutes=15)
-"""After that nobody waits any more for what a skill asked the model."""
+"""After this time no skill still waits for an answer of the model."""
 UNRESOLVED_ASKED_FOR = timedelta(days=7)
 RECOVERY_BATCH = 200
 
 
 def recover_orders(database: Database, workspace_id: str, first_pause: float, patience: timedelta) -> int:
-    """One pass over a workspace, a row at a time; answers how many orders were rung for.
+    """Make one pass over a workspace, a row at a time, and return how many stuck orders were rung for.
 
-    Never raises for a single row's trouble: the next pass finds it again.
+    An error in one row does not stop the pass: the next pass finds the row again.
     """
     with database.reading(workspace_id) as scope:
         quiet, unresolved, dead = (
@@ -44,7 +44,7 @@ def recover_orders(database: Database, workspace_id: str, first_pause: float, pa
 
 
 def find_stuck_orders(scope: Scope, first_pause: float, patience: timedelta) -> list[Order]:
-    """Orders without news for longer than their own pause and `patience`; the quiet allowed doubles with each ring."""
+    """Return orders without news for longer than their pause and `patience`; this time doubles with each ring."""
     return [one for one in _orders_without_news(scope, patience) if _is_quiet(scope, one, first_pause, patience)]
 
 
@@ -53,7 +53,7 @@ def _ring_order(order: Order, scope: Scope) -> bool:
 
 
 def ring_order_again(scope: Scope, order: Order) -> bool:
-    """Ring for an order under an id that was never used; one caller wins."""
+    """Ring for an order under a new id; False when another caller was first."""
     won = scope.change(
         scope.update(orders)
         .where(orders.c.id == order.id, orders.c.ring == order.ring)
@@ -66,9 +66,9 @@ def ring_order_again(scope: Scope, order: Order) -> bool:
 
 
 def find_dead_reservations(scope: Scope, order_id: str | None = None) -> list[str]:
-    """Orders for which money is held although they have ended, are unresolved past their deadline, or are gone.
+    """Return the ids of orders whose reservation is no longer needed, oldest reservation first.
 
-    Of all orders, oldest reservation first, or of the one that is named.
+    These orders have ended, are unresolved past their deadline, or do not exist. With `order_id`, read only that one.
     """
     needed = sa.exists().where(
         orders.c.workspace_id == scope.workspace_id,
@@ -81,7 +81,7 @@ def find_dead_reservations(scope: Scope, order_id: str | None = None) -> list[st
     before = scope.now - timedelta(minutes=1)
     query = scope.select(reservations.c.order_id).where(
         reservations.c.state == "held",
-        # What a skill asks the model has no order: it is given back once no model can still be answering.
+        # A reservation for a skill's model request has no order. It is released once the model can no longer answer.
         sa.or_(
             sa.and_(reservations.c.skill_id.is_(None), reservations.c.created_at < before),
             reservations.c.created_at < before - LONGEST_QUESTION,
@@ -94,12 +94,12 @@ def find_dead_reservations(scope: Scope, order_id: str | None = None) -> list[st
 
 
 def _free_reservation(order_id: str, scope: Scope) -> bool:
-    # Asked again here: the order may have come back to life since the pass looked.
+    # Check again: a correction may have reopened the order since the pass read it.
     if not find_dead_reservations(scope, order_id) or not credits.release_reservation(scope, order_id):
         return False
     freed = credits.find_reservation(scope, order_id)
     if freed is not None and freed.skill_id is None:
-        # What a skill asked the model is no order, so there is nothing to look at under its name.
+        # A skill's model request is no order, so there is no generation to announce.
         scope.changed("generation", order_id)
     return True
 
@@ -130,7 +130,7 @@ def _orders_to_ask_about(scope: Scope) -> list[Order]:
 
 
 def ring_if_news(database: Database, workspace_id: str, order_id: str, seen: str, cause: str) -> bool:
-    """Ring for the run's own wait when the row already knows more than the run has seen."""
+    """Ring for a run that waits, when the order has news that the run has not seen."""
     with database.transaction(workspace_id, "order.followed") as scope:
         order = get_order(scope, order_id)
         newer = order.news_at.isoformat() != seen or not order.open or order.has_outputs_to_settle
@@ -141,7 +141,7 @@ def ring_if_news(database: Database, workspace_id: str, order_id: str, seen: str
 
 
 def ring_for_next_run(database: Database, workspace_id: str, order_id: str) -> bool:
-    """Hand an order that is still open to a run of its own."""
+    """Ring so that a new run takes over an order that is still open."""
     with database.transaction(workspace_id, "order.handed_over") as scope:
         order = get_order(scope, order_id)
         return order.open and ring_order_again(scope, order)

@@ -1,7 +1,7 @@
-"""Settlement of an order: outputs are fetched, checked and filed.
+"""Settlement of an order: fetch, check and file its outputs.
 
-One work, one charge and one wake-up, in one transaction. Whether an output is what was
-ordered is judged by its bytes, in a child process with limits (`media_probe`).
+Works, charge and wake-up are written in one transaction. A child process with limits (`media_probe`) checks from the
+bytes whether an output is what was ordered.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from generation.orders.end import finish_order
 from generation.orders.lease import OrderLease, hold_order_lease
 from generation.orders.order import Order
 from generation.orders.states import OrderState
-from generation.providers.port import JobOutput
+from generation.providers.port import JobOutput, get_provider
 
 MEDIA_TYPES: dict[str, frozenset[str]] = {
     "image": frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"}),
@@ -32,44 +32,22 @@ MEDIA_TYPES: dict[str, frozenset[str]] = {
     "model3d": frozenset({"model/gltf-binary"}),
 }
 PROBE_SECONDS = 60
-
-
-def find_media_fault(kind: str, media_type: str, data: bytes) -> str | None:
-    """Why bytes are no work of this kind, or None when they are one. `media_type` is what they look like."""
-    if not data:
-        return "the provider's output is empty"
-    if media_type not in MEDIA_TYPES[kind]:
-        return f"the provider's output is {media_type}, not {kind}"
-    return _decoding_fault(kind, data)
-
-
-def _decoding_fault(kind: str, data: bytes) -> str | None:
-    program = [sys.executable, "-I", str(Path(media_probe.__file__)), kind]
-    try:
-        done = subprocess.run(program, input=data, capture_output=True, timeout=PROBE_SECONDS, check=False, env={})
-    except subprocess.TimeoutExpired:
-        return f"the provider's output takes more than {PROBE_SECONDS} s to decode"
-    if done.returncode == 0:
-        return None
-    reason = done.stderr.decode(errors="replace")[-300:] or f"the decoder ended with {done.returncode}"
-    return f"the provider's output cannot be decoded: {reason}"
-
-
 MAX_OUTPUT_BYTES = 200 << 20
 
 
 class _UnusableError(Exception):
-    """What came is no work of the ordered kind."""
+    """The output is no work of the ordered kind."""
 
 
 def settle_order(
     dependencies: GenerationDependencies, file_output: FileOutput, workspace_id: str, order_id: str
 ) -> OrderProgress:
-    """Fetch, check and file what an order's job made, and end the order; again and again it changes nothing more.
+    """Fetch, check and file the outputs of an order, and end it. Repeating this changes nothing more.
 
-    An output that is empty, mistyped or broken fails the order, which is charged what a failure is (`billing.bill`).
-    Raises BusyError while another execution lives, UnavailableError while the provider does not hand the output out,
-    until the order's deadline: then the order is unresolved, since what was billed for is there and may still come.
+    An output that is empty, broken or of the wrong type fails the order, which is billed as a failure
+    (`billing.compute_bill`). Raises BusyError while another execution holds the lease, UnavailableError while the
+    provider does not deliver the output. At the order's deadline it becomes unresolved instead, since the output that
+    was billed exists and may still arrive.
     """
     now = read_progress(dependencies.database, workspace_id, order_id, dependencies.settings.poll_seconds)
     if now.next != "settle":
@@ -100,7 +78,7 @@ def _settle_outputs(
             scope, order.id, OrderState.SUCCEEDED, claim=order.claim, object_ids=list(dict.fromkeys(works)), lease=lease
         ):
             return
-        # Somebody else has ended the order: what was filed above goes with this transaction.
+        # The order has ended meanwhile. Raise LostError, so that this transaction rolls back what was filed above.
         lease.write(scope, lease_token=None)
 
 
@@ -117,11 +95,9 @@ def _end_order(
 
 
 def _store_output(dependencies: GenerationDependencies, order: Order, output: Mapping[str, Any]) -> StoredBytes:
-    """Store the bytes of an output once they are seen to be what was ordered."""
+    """Fetch and store the bytes of an output; raises _UnusableError when they are not what was ordered."""
     if output["url"]:
-        provider = dependencies.providers.get(order.provider)
-        if provider is None:
-            raise UnavailableError(f"the provider {order.provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
+        provider = get_provider(dependencies.providers, order.provider)
         announced = JobOutput(output["media_type"], url=output["url"], sha256=output["sha256"])
         with crash.around("provider.fetch"):
             data = provider.fetch(announced, MAX_OUTPUT_BYTES)
@@ -139,7 +115,7 @@ def _store_output(dependencies: GenerationDependencies, order: Order, output: Ma
 
 def _file_work(scope: Scope, file_output: FileOutput, order: Order, n: int, asset: StoredBytes) -> str:
     title = order.title if len(order.outputs) == 1 else f"{order.title} ({n + 1})"
-    # Only the first output can be the next version of the work that was named; further ones are works of their own.
+    # Only the first output can be the next version of the named work; further ones become new works.
     target = order.object_id if n == 0 else None
     work = file_output(
         scope,
@@ -159,3 +135,24 @@ def _file_work(scope: Scope, file_output: FileOutput, order: Order, n: int, asse
         base_version=order.base_version if target else None,
     )
     return work.id
+
+
+def find_media_fault(kind: str, media_type: str, data: bytes) -> str | None:
+    """Return why bytes are no work of this kind, or None when they are. `media_type` is detected from the bytes."""
+    if not data:
+        return "the provider's output is empty"
+    if media_type not in MEDIA_TYPES[kind]:
+        return f"the provider's output is {media_type}, not {kind}"
+    return _decoding_fault(kind, data)
+
+
+def _decoding_fault(kind: str, data: bytes) -> str | None:
+    program = [sys.executable, "-I", str(Path(media_probe.__file__)), kind]
+    try:
+        done = subprocess.run(program, input=data, capture_output=True, timeout=PROBE_SECONDS, check=False, env={})
+    except subprocess.TimeoutExpired:
+        return f"the provider's output takes more than {PROBE_SECONDS} s to decode"
+    if done.returncode == 0:
+        return None
+    reason = done.stderr.decode(errors="replace")[-300:] or f"the decoder ended with {done.returncode}"
+    return f"the provider's output cannot be decoded: {reason}"

@@ -1,4 +1,4 @@
-"""Submission of an order: sent once under its key, or found by it; never sent blindly a second time."""
+"""Submission of an order: send it once under its key, and look it up by that key rather than send it again blindly."""
 
 from __future__ import annotations
 
@@ -19,24 +19,34 @@ from generation.orders.end import finish_order
 from generation.orders.lease import OrderLease, hold_order_lease
 from generation.orders.order import Order, get_order
 from generation.orders.states import ENDED_ORDER_STATES, OrderState
-from generation.providers.port import NOT_SUPPORTED, JobInput, JobNews, JobRequest, JobState, NotAcceptedError, Provider
+from generation.providers.port import (
+    NOT_SUPPORTED,
+    JobInput,
+    JobNews,
+    JobRequest,
+    JobState,
+    NotAcceptedError,
+    Provider,
+    get_provider,
+)
 from runtime.statuses import ENDED_TASK_STATUSES
 from runtime.tasks import tasks
 
 LOG = logging.getLogger(__name__)
 INPUTS_LIFETIME = timedelta(days=2)
 LONGEST_WAIT = timedelta(minutes=10)
-"""How far off a provider may put us: an order is worth another try by then, whatever it asked for."""
+"""The longest that a busy provider may make an order wait before it is tried again."""
 
 
 def submit_order(dependencies: GenerationDependencies, workspace_id: str, order_id: str) -> OrderProgress:
-    """See that the provider has the order's job, and save its id at once.
+    """Submit an order to its provider, and store the job's id.
 
-    An order whose submission may have been sent already is looked up by its key. Not found there, it is sent again
-    under the same key if the provider honours keys; where it cannot be asked or does not, the order is unresolved. An
-    order whose end was wished for, or whose task has ended, is only looked up, and sent no more.
-    One that the provider has put off is left alone until then. Raises BusyError while another execution lives,
-    LostError when this one was replaced.
+    An order that may have been sent already is looked up by its key. When the provider does not know it, it is sent
+    again under the same key, if the provider honours keys. When the provider cannot look it up or does not honour keys,
+    the order becomes unresolved. An order that was asked to be cancelled, or whose task has ended, is looked up but
+    not sent. An order that a busy provider put off is not sent before that time.
+
+    Raises BusyError while another execution holds the lease, LostError when another one has taken it over.
     """
     now = read_progress(dependencies.database, workspace_id, order_id, dependencies.settings.poll_seconds)
     if now.state not in (OrderState.ORDERED, OrderState.SUBMITTING):
@@ -49,7 +59,7 @@ def submit_order(dependencies: GenerationDependencies, workspace_id: str, order_
 
 
 class _Submission:
-    """One execution's attempt, under its hold."""
+    """Attempt of one execution to submit an order, under its lease."""
 
     def __init__(
         self, dependencies: GenerationDependencies, workspace_id: str, lease: OrderLease, order: Order
@@ -61,18 +71,19 @@ class _Submission:
 
     def run(self) -> None:
         order = self._order
-        provider = self._dependencies.providers.get(order.provider)
         maybe_sent = order.state is OrderState.SUBMITTING
-        if provider is None:
-            end = OrderState.UNRESOLVED if maybe_sent else OrderState.FAILED
-            self._finish(end, f"the provider {order.provider!r} is not set up here; see LOOPWRIGHT_GENERATORS")
-        elif maybe_sent:
+        try:
+            provider = get_provider(self._dependencies.providers, order.provider)
+        except UnavailableError as error:
+            self._finish(OrderState.UNRESOLVED if maybe_sent else OrderState.FAILED, str(error))
+            return
+        if maybe_sent:
             self._recover(provider, send_again=provider.honours_keys)
         else:
             self._send_first(provider)
 
     def _send_first(self, provider: Provider) -> None:
-        """What it should be made from is read before the order is marked: trouble with our own store sends nothing."""
+        """Send an order for the first time. Its inputs are read first: when our own store fails, nothing is sent."""
         try:
             request = self._build_request()
         except NotFoundError as error:
@@ -90,9 +101,9 @@ class _Submission:
             self._send(provider, request)
 
     def _mark_submitting(self, price: CurrentPrice | UnavailableError) -> bool:
-        """Mark the order as perhaps sent, before anything is; False when it is not to be sent now, or no more.
+        """Mark the order as submitting before anything is sent; False when it must not be sent, or not yet.
 
-        It is sent for what was agreed, or for less; while no price can be had, it waits.
+        It is sent at the agreed price or less. While no price is available, it waits.
         """
         order = self._order
         with self._dependencies.database.transaction(self._workspace_id, "order.submitting") as scope:
@@ -140,7 +151,7 @@ class _Submission:
             self._accept(news)
 
     def _recover(self, provider: Provider, *, send_again: bool) -> None:
-        """Find out whether an earlier submission has made a job."""
+        """Find out whether an earlier submission started a job."""
         try:
             with crash.around("provider.look_up"):
                 found = provider.look_up(self._order.key)
@@ -173,22 +184,22 @@ class _Submission:
             self._cancel_unsent(cancel_reason)
 
     def _find_cancel_reason(self) -> str | None:
-        """Why the order is not to be sent, as its row and its task's stand now; the hold is made sure of besides."""
+        """Renew the lease, and return why the order is to be cancelled, if it is. Raises LostError."""
         lease_time = timedelta(seconds=self._dependencies.settings.lease_seconds)
         with self._dependencies.database.transaction(self._workspace_id, "order.submitting") as scope:
             self._lease.write(scope, lease_until=scope.now + lease_time)
             return _cancel_reason(scope, self._order.id)
 
     def _cancel_unsent(self, reason: str) -> None:
-        """End an order that nobody wants and that its provider, which honours keys, does not know.
+        """End an order that is to be cancelled and that its provider, which honours keys, does not know.
 
-        A request that was cut off may still be on its way into the provider's books: until a lease after it was begun,
-        what is not known there is no proof that nothing was started.
+        A request that was cut off may still reach the provider. So until one lease time after the submission began,
+        an unknown key does not prove that nothing was started.
         """
         order = self._order
-        begun = order.submitted_at or order.created_at
+        began = order.submitted_at or order.created_at
         lease_time = timedelta(seconds=self._dependencies.settings.lease_seconds)
-        if begun + lease_time <= self._dependencies.database.clock.now():
+        if began + lease_time <= self._dependencies.database.clock.now():
             self._finish(OrderState.CANCELLED, reason)
         else:
             self._record_trouble(reason)
@@ -221,9 +232,9 @@ class _Submission:
             scope.changed("generation", order.id)
 
     def _record_late_job(self, news: JobNews, outputs: list[Mapping[str, str]]) -> None:
-        """Tell of a job whose order was ended without it, while this execution stood still.
+        """Record a job whose order ended without it, because this execution lost the lease while it was sending.
 
-        The provider is asked about it, unless it has handed out what it made.
+        The provider is asked about the job, unless its answer already held the outputs.
         """
         with self._dependencies.database.transaction(self._workspace_id, "order.accepted") as scope:
             order = get_order(scope, self._order.id)
@@ -233,12 +244,12 @@ class _Submission:
             if not outputs:
                 dispute_end(scope, order, cause, upstream_id=news.upstream_id)
                 return
-            made = {"outputs": outputs, "claim": claim_of(news), "progress": 1.0, "error": None}
-            if correct_end(scope, order, {"upstream_id": news.upstream_id, "rung_at": scope.now, **made}):
+            job = {"outputs": outputs, "claim": claim_of(news), "progress": 1.0, "error": None}
+            if correct_end(scope, order, {"upstream_id": news.upstream_id, "rung_at": scope.now, **job}):
                 scope.ring(Bell(GenerationOrdered(workspace_id=self._workspace_id, order_id=order.id), id=cause))
 
     def _store_outputs(self, news: JobNews) -> list[Mapping[str, str]]:
-        """Store the bytes of a provider that answers with them; the rest is asked for later."""
+        """Store the outputs that came as bytes; the others are fetched when the order is settled."""
         stored: list[Mapping[str, str]] = []
         for output in news.outputs:
             if output.data is not None:

@@ -1,1 +1,1 @@
-"""Orders: what is asked for, its draft, row, states, bill, lease and end."""
+"""Orders: request, draft, row, states, bill, lease and end."""

@@ -1,6 +1,6 @@
-"""Billing: what a provider's claim comes to.
+"""Billing: what is charged for an order, from what the provider claims and what was agreed.
 
-Money moves by what was agreed. A claim above it, or one that cannot be parsed, moves none and is shown as contested.
+No more is charged than was agreed. A claim above that, or one that cannot be read, is shown as contested.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CLAIM = re.compile(rf"([0-9]{{1,{_DIGITS}}}(?:\.[0-9]{{1,{_DIGITS}}})?) ([A-Z]{
 
 
 class Contest(StrEnum):
-    """Why a claim is not simply charged."""
+    """Reason why a claim is not charged as it is."""
 
     ABOVE_MOST = "above_most"
     OTHER_CURRENCY = "other_currency"
@@ -31,7 +31,7 @@ class Contest(StrEnum):
 
 @dataclass(frozen=True)
 class AgreedPrice:
-    """What was agreed of an order: its quote, and the most that it may be charged."""
+    """Price agreed for an order: its quote, and the most that may be charged."""
 
     quote: Decimal
     most: Decimal
@@ -40,22 +40,21 @@ class AgreedPrice:
 
 @dataclass(frozen=True)
 class Bill:
-    """What is charged, None for nothing; and why the provider's claim is contested, where it is."""
+    """Amount charged, None for nothing, and why the provider's claim is contested, if it is."""
 
     charge: Decimal | None = None
     contested: Contest | None = None
 
 
 def max_charge(quote: Decimal, factor: Decimal) -> Decimal:
-    """The most that an order at this quote may be charged, in whole millionths."""
+    """Return the most that an order at this quote may be charged, in whole millionths."""
     most = quote * factor
     rounded = most.quantize(_UNIT)
     return most if most == rounded else rounded
 
 
 def claim_of(news: JobNews) -> str | None:
-    """What a provider says that a job costs, as one line of ASCII to keep: `1.50 USD`, or its own words in JSON where
-    they are no amount."""
+    """Return the cost that a provider reports, as a line of ASCII: `1.50 USD`, or JSON when it is no amount."""
     if news.odd_cost:
         return news.odd_cost[:LONGEST_CLAIM]
     if news.cost is None:
@@ -66,9 +65,11 @@ def claim_of(news: JobNews) -> str | None:
 
 
 def compute_bill(state: OrderState, claim: str | None, agreed: AgreedPrice) -> Bill:
-    """The rule. A success costs what is claimed, but at most what was agreed; without a claim that can be parsed in the
-    order's own currency it costs its quote. Any other end costs what is claimed, within the same bound, and nothing
-    without such a claim."""
+    """Decide what is charged.
+
+    A success costs the claim, but at most what was agreed. Without a readable claim in the order's own currency it
+    costs its quote. Any other end costs the claim, within the same bound, and nothing without such a claim.
+    """
     succeeded = state is OrderState.SUCCEEDED
     if state is OrderState.UNRESOLVED:
         return Bill()
@@ -83,19 +84,19 @@ def compute_bill(state: OrderState, claim: str | None, agreed: AgreedPrice) -> B
         return Bill()
     if parsed[2] != agreed.currency:
         return Bill(default, Contest.OTHER_CURRENCY)
-    # Money is kept in millionths: a claim is no larger for what is smaller than one.
+    # Money is stored in millionths: a difference that rounds to none does not make a claim larger.
     if amount - agreed.most >= _UNIT / 2:
         return Bill(agreed.most, Contest.ABOVE_MOST)
     return Bill(amount)
 
 
 def describe_claim(claim: str) -> str:
-    """A claim in a sentence; words of the provider's that are no amount are not repeated."""
+    """Describe a claim in a sentence. Text of the provider that is no amount is not repeated."""
     return claim if _CLAIM.fullmatch(claim) else "something that is no amount"
 
 
 def describe_contest(title: str, provider: str, claim: str, agreed: AgreedPrice, billed: Bill) -> str:
-    """What a person is told of a contested claim; empty where it is none."""
+    """Describe a contested claim to a person; empty when it is not contested."""
     if billed.contested is None:
         return ""
     unit, charged = agreed.currency, Decimal(0) if billed.charge is None else billed.charge
@@ -117,7 +118,7 @@ def describe_contest(title: str, provider: str, claim: str, agreed: AgreedPrice,
 
 
 def _format_amount(cost: Decimal) -> str:
-    # A third provider's class may hand on anything in the place of an amount.
+    # A plug-in may return anything in place of an amount.
     if isinstance(cost, Decimal) and cost.is_finite() and abs(cost.adjusted()) <= _DIGITS:
         return f"{cost:f}"
     return str(cost)[:LONGEST_CLAIM]

@@ -1,4 +1,4 @@
-"""What a call asks to have made: the request as the model words it, and the priced draft that becomes an order."""
+"""Requests and drafts of orders: the request as the model words it, and the priced draft that becomes an order."""
 
 from __future__ import annotations
 
@@ -81,7 +81,10 @@ class ListModelsArguments(GenerationArguments):
 
 @dataclass(frozen=True)
 class OrderRequest:
-    """`object_id` is the work to make a next version of; `kind` and `title` are empty where that work decides."""
+    """What a call asks for.
+
+    `object_id` is the work to make the next version of; where `kind` and `title` are empty, they are taken from it.
+    """
 
     kind: str
     title: str
@@ -95,12 +98,12 @@ class OrderRequest:
     operation: str | None = None
 
     def digest(self) -> str:
-        """The same for the same request: tells a repeated call from a reused key."""
+        """Return a digest that is equal for equal requests; it tells a repeated call from a reused key."""
         return digest_of(asdict(self))
 
 
 def digest_of(value: object) -> str:
-    """SHA-256 of a JSON value, whatever the order of its keys."""
+    """Return the SHA-256 of a JSON value, independent of the order of its keys."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -120,7 +123,7 @@ _KINDS = {
 
 
 def build_order_request(tool: str, arguments: GenerationArguments) -> OrderRequest:
-    """What a call of a paid tool asks for."""
+    """Build the request of a call of a paid tool."""
     fields: dict[str, Any] = arguments.model_dump()
     if tool == "enhance":
         return OrderRequest(kind="", title="", prompt="", operation="enhance", object_id=fields["object_id"])
@@ -128,7 +131,7 @@ def build_order_request(tool: str, arguments: GenerationArguments) -> OrderReque
 
 
 def parse_recorded_request(tool: str, text: str) -> OrderRequest | None:
-    """What a recorded call asks for; None when it is no paid tool of ours or its arguments are no use."""
+    """Parse the request of a recorded call; None when its tool is not a paid one or its arguments are invalid."""
     shape = PAID_TOOLS.get(tool)
     if shape is None:
         return None
@@ -140,9 +143,9 @@ def parse_recorded_request(tool: str, text: str) -> OrderRequest | None:
 
 @dataclass(frozen=True)
 class OrderDraft:
-    """All that an order will hold; `digest` is the request's. It goes onto a card and comes back as JSON.
+    """A checked and priced request: all that the order will hold. A card stores it as JSON.
 
-    `most` is the most that it may be charged, whatever is billed for it.
+    `digest` is that of the request; `most` is the most that may be charged, whatever is billed.
     """
 
     call_id: str
@@ -160,6 +163,7 @@ class OrderDraft:
     currency: str
 
     def to_stored(self) -> dict[str, Any]:
+        """Return the draft as JSON for a card."""
         return {
             **vars(self),
             "params": dict(self.params),
@@ -170,11 +174,12 @@ class OrderDraft:
 
     @staticmethod
     def from_stored(stored: Mapping[str, Any]) -> OrderDraft:
+        """Read a draft that `to_stored` has written."""
         amounts = {name: Decimal(stored[name]) for name in ("quote", "most")}
         return OrderDraft(**{**stored, "inputs": tuple(stored["inputs"]), **amounts})
 
     def card_line(self) -> dict[str, Any]:
-        """How a card shows it, from stored facts."""
+        """Return the draft as a line of a card's quote."""
         shown = {"call_id": self.call_id, "title": self.title, "kind": self.kind, "model": self.model}
         details = {name: self.params[name] for name in ("size", "seconds") if name in self.params}
         return {**shown, **details, "amount": str(self.quote), "most": str(self.most), "currency": self.currency}
@@ -182,14 +187,17 @@ class OrderDraft:
 
 @dataclass(frozen=True)
 class OrderSources:
-    """The works that a request names, as they stand: the one to make a next version of, and the references."""
+    """The current works that a request names: the one to make the next version of, and the references."""
 
     target: OrderWork | None
     references: tuple[OrderWork, ...]
 
 
 def read_sources(scope: Scope, works: OrderWorks, request: OrderRequest, task_id: str | None) -> OrderSources:
-    """Raises ConflictError when a work has moved since the task saw it, NotFoundError when it is not there."""
+    """Read the works that a request names.
+
+    Raises ConflictError when one has changed since the task saw it, NotFoundError when one does not exist.
+    """
     target = None if request.object_id is None else works.check_current(scope, request.object_id, task_id)
     return OrderSources(target, tuple(works.check_current(scope, name, task_id) for name in request.references))
 
@@ -197,9 +205,9 @@ def read_sources(scope: Scope, works: OrderWorks, request: OrderRequest, task_id
 def draft_order(
     call_id: str, request: OrderRequest, sources: OrderSources, capabilities: Capabilities, overrun: Decimal
 ) -> OrderDraft:
-    """Check and price a request; raises InvalidError that says what could be asked for instead.
+    """Check and price a request; raises InvalidError that says what to ask for instead.
 
-    `overrun` is how many times its quote an order may be charged at most.
+    An order may be charged at most `overrun` times its quote.
     """
     digest = request.digest()
     request = _complete_from_target(request, sources.target)
@@ -208,7 +216,7 @@ def draft_order(
     inputs = _build_inputs(offer, sources)
     check_inputs(offer, [(item["role"], item["media_type"]) for item in inputs])
     seconds = choose_seconds(offer, request.seconds)
-    # A work that is made from a picture follows its shape, unless a size is asked for.
+    # A work made from a picture has the shape of that picture, unless a size is asked for.
     size = None if request.size is None and inputs else choose_size(offer, request.size)
     params = {
         "prompt": request.prompt,

@@ -1,6 +1,6 @@
-"""The end of an order: finished with its money and its task's news in one transaction, or asked to be cancelled.
+"""The end of an order: finish it with its money and its task's news in one transaction, or ask to cancel it.
 
-Before an order is sent, cancelling ends it here. After that the provider decides.
+Before an order is sent, cancelling it ends it here. After that the provider decides.
 """
 
 from __future__ import annotations
@@ -36,24 +36,26 @@ def finish_order(
     lease: OrderLease | None = None,
     tell: bool = True,
 ) -> bool:
-    """Move an order to its end; False, with nothing changed, when it has ended before or is no longer held.
+    """End an order; False, with nothing changed, when it has already ended or `lease` is lost.
 
-    `claim` is what the provider bills (`billing.claim_of`), and `billing.bill` what that comes to: success is charged,
-    other ends give back what was held, less what the provider charged. Whatever is claimed beyond what was agreed is
-    kept and contested, and the person told. What is unresolved keeps its money until its deadline. The
-    task learns of the first end only: a late end of an unresolved order, like any end of a stopped task's order, wakes
-    nothing; and without `tell` the caller tells it.
+    `claim` is what the provider bills (`billing.claim_of`), and `billing.compute_bill` decides what is charged. A
+    success is charged; any other end gives the reserved money back, less what is charged. A claim beyond what was
+    agreed is stored and contested, and the person gets a notice. An unresolved order keeps its reservation until its
+    deadline.
+
+    The task learns only of the first end: a late end of an unresolved order, or any end of a stopped task's order,
+    wakes nothing. Without `tell` the caller informs the task.
     """
     order = get_order(scope, order_id)
     if not may_become(order.state, state):
         return False
     if order.task_id is not None:
-        # The task's row, then the budget's, here as in an approval. And of two orders that end at once, the second
-        # one to get here sees that the first has ended.
+        # Lock the task's row before the budget's, as an approval does. When two orders end together, the second one to
+        # get here also sees that the first has ended.
         tasks.lock_task(scope, order.task_id)
     billed = compute_bill(state, claim, order.agreed)
     if order.charge is not None:
-        # Its end was corrected: what was charged then is the one charge that it has.
+        # The end was corrected, and an order is charged only once: keep the first charge.
         billed = replace(billed, charge=order.charge)
     update = scope.update(orders).where(orders.c.id == order_id, orders.c.state == order.state)
     if lease is not None:
@@ -78,8 +80,8 @@ def finish_order(
     _move_money(scope, order_id, state, billed.charge, overdue=order.deadline <= scope.now)
     if claim is not None and billed.contested is not None:
         credits.note_contested_bill(scope, order_id, describe_claim(claim))
-        words = describe_contest(order.title, order.provider, claim, order.agreed, billed)
-        notices.store_notice(scope, "person", words, f"contested:{order_id}", order.task_id)
+        text = describe_contest(order.title, order.provider, claim, order.agreed, billed)
+        notices.store_notice(scope, "person", text, f"contested:{order_id}", order.task_id)
     scope.changed("generation", order_id)
     if tell and order.open and order.task_id is not None:
         still_open = list_open_order_ids(scope, order.task_id)
@@ -98,9 +100,10 @@ def _move_money(scope: Scope, order_id: str, state: OrderState, cost: Decimal | 
 
 
 def cancel_order(scope: Scope, order_id: str) -> Order:
-    """Wish for the end of an order. One that was not sent ends now; else the provider is asked, and may be too late.
+    """Ask to cancel an order, and return it.
 
-    An order that has ended stays as it is.
+    An order that was not sent ends now. Otherwise the provider is asked, and may be too late. An order that has ended
+    stays as it is.
     """
     order = get_order(scope, order_id)
     if not order.open or order.cancel_requested_at is not None:

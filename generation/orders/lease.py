@@ -1,7 +1,7 @@
-"""The lease on an order: one execution at a time may work on it, under its own token.
+"""Lease on an order: one execution at a time works on it, under its own token.
 
-An execution that meets a living lease ends with BusyError; one that meets a dead lease takes over with the next
-epoch, in one update, once. Every write of a holder names epoch and token.
+An execution that finds a live lease ends with BusyError. One that finds an expired lease takes over with the next
+epoch, in a single update, so only one can win. Each write of a holder names its epoch and token.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from generation.tables import orders
 
 @dataclass(frozen=True)
 class OrderLease:
-    """One execution's hold on an order."""
+    """Lease of one execution on an order."""
 
     order_id: str
     epoch: int
     token: str
 
     def write(self, scope: Scope, **values: Any) -> None:
-        """Change the order; raises LostError when this hold no longer stands."""
+        """Change the order; raises LostError when this lease is lost."""
         if not self.change(scope, **values):
             raise LostError(f"order {self.order_id} is no longer held at epoch {self.epoch}")
 
     def change(self, scope: Scope, **values: Any) -> bool:
+        """Change the order; False when this lease is lost."""
         update = scope.update(orders).where(
             orders.c.id == self.order_id, orders.c.epoch == self.epoch, orders.c.lease_token == self.token
         )
@@ -42,7 +43,7 @@ class OrderLease:
 
 
 def acquire_order_lease(scope: Scope, order: Order, lease_time: timedelta) -> OrderLease:
-    """Take the order for one execution; raises BusyError while another one lives."""
+    """Acquire the lease for one execution; raises BusyError while another one holds it."""
     if order.lease_until is not None and order.lease_until > scope.now:
         raise _busy(order, order.lease_until - scope.now)
     epoch = order.epoch if order.lease_token is None else order.epoch + 1
@@ -63,7 +64,10 @@ def acquire_order_lease(scope: Scope, order: Order, lease_time: timedelta) -> Or
 def hold_order_lease(
     database: Database, workspace_id: str, order_id: str, lease_time: timedelta
 ) -> Iterator[tuple[OrderLease, Order]]:
-    """Hold an order during a block, with its row as the claim found it; the lease lives as long as the block."""
+    """Hold the lease on an order during a block, and renew it until the block ends.
+
+    Yields the lease and the order as it was when the lease was acquired.
+    """
     with database.transaction(workspace_id, "order.claimed") as scope:
         order = get_order(scope, order_id)
         lease = acquire_order_lease(scope, order, lease_time)
@@ -94,7 +98,7 @@ def _renew_until(
         except LostError:
             return
         except sa.exc.OperationalError:
-            # A database that is away for a moment: the next beat tries again, and the lease decides who is right.
+            # The database does not answer: try again at the next beat. If the lease expires first, another one may win.
             continue
 
 

@@ -1,4 +1,4 @@
-"""Orders: our record of something that is made elsewhere, and the queries that read it."""
+"""Orders: our record of a work that a provider makes, and the queries that read it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,26 @@ from generation.orders.billing import AgreedPrice, Bill, Contest, describe_conte
 from generation.orders.states import OPEN_ORDER_STATES, OrderState
 from generation.tables import orders
 
+_NEWEST_OF_TASK = (
+    statements.select(orders)
+    .where(orders.c.task_id == sa.bindparam("task"))
+    .order_by(orders.c.created_at.desc(), orders.c.call_id.desc())
+    .limit(sa.bindparam("most"))
+)
+
 
 @dataclass(frozen=True)
 class Order:
-    """`key` is what the provider sees; `outputs` is what it says it made, known before the order is settled.
+    """An order as stored.
 
-    `inputs` are `{role, object_id, version, sha256, media_type}`; `most` is the most that it may be charged, `claim`
-    what the provider says that it costs, `charge` what was booked at its end, `contested` why the two differ, if so.
-    `lost` counts how often in a row the provider knew no such job; `doubted_at` stands while a contradicted end is to
-    be asked about, and `doubts` counts those; `not_before` is when a busy provider may be sent the order again.
+    `key` is the idempotency key that the provider gets; `outputs` is what the provider says that it made, known before
+    the order is settled. `inputs` are `{role, object_id, version, sha256, media_type}`.
+
+    `most` is the most that may be charged, `claim` the cost that the provider reports, `charge` what was booked at the
+    end, and `contested` why the two differ, if they do.
+
+    `lost` counts how often in a row the provider did not know the job. `doubted_at` is set while the end is disputed,
+    and `doubts` counts the disputes. `not_before` is when the order may be sent again to a busy provider.
     """
 
     id: str
@@ -72,15 +83,17 @@ class Order:
 
     @property
     def open(self) -> bool:
+        """Tell whether the order has not ended."""
         return self.state in OPEN_ORDER_STATES
 
     @property
     def agreed(self) -> AgreedPrice:
+        """Return the price that was agreed."""
         return AgreedPrice(self.quote, self.most, self.currency)
 
     @property
     def contested_in_words(self) -> str:
-        """What a person is told of a contested bill; empty where none is."""
+        """Describe the contested bill to a person; empty when the bill is not contested."""
         if self.claim is None:
             return ""
         billed = Bill(self.charge, self.contested)
@@ -88,11 +101,12 @@ class Order:
 
     @property
     def has_outputs_to_settle(self) -> bool:
-        """The provider says that it is done, and what it made is still to be fetched."""
+        """Tell whether the provider is done and its outputs are still to be fetched."""
         return bool(self.outputs) and self.state not in (OrderState.SUCCEEDED, OrderState.FAILED, OrderState.CANCELLED)
 
 
 def order_of(row: sa.Row[Any]) -> Order:
+    """Read an order from its row."""
     fields = dict(row._mapping)
     fields.pop("workspace_id")
     for name in ("inputs", "outputs", "object_ids"):
@@ -103,6 +117,7 @@ def order_of(row: sa.Row[Any]) -> Order:
 
 
 def get_order(scope: Scope, order_id: str) -> Order:
+    """Return an order; raises NotFoundError."""
     row = scope.first(scope.select(orders).where(orders.c.id == order_id))
     if row is None:
         raise NotFoundError(f"no generation {order_id[:80]} in this workspace")
@@ -110,38 +125,32 @@ def get_order(scope: Scope, order_id: str) -> Order:
 
 
 def find_order_by_key(scope: Scope, key: str) -> Order | None:
+    """Return the order with this key, if there is one."""
     row = scope.first(scope.select(orders).where(orders.c.key == key))
     return None if row is None else order_of(row)
 
 
 def list_call_orders(scope: Scope, call_id: str) -> list[Order]:
-    """The order of a call, and those that a person approved in its place (`repricing`), oldest first."""
+    """Return the order of a call and those approved in its place at a new price (`price_change`), oldest first."""
     of_call = sa.or_(orders.c.key == call_id, orders.c.key.startswith(f"{call_id}:", autoescape=True))
     query = scope.select(orders).where(of_call).order_by(orders.c.created_at, orders.c.key)
     return [order_of(row) for row in scope.rows(query)]
 
 
 def find_order_by_job(scope: Scope, provider: str, upstream_id: str) -> Order | None:
+    """Return the first order that has this job of a provider, if there is one."""
     query = scope.select(orders).where(orders.c.provider == provider, orders.c.upstream_id == upstream_id)
     row = scope.first(query.order_by(orders.c.created_at).limit(1))
     return None if row is None else order_of(row)
 
 
-_NEWEST_OF_TASK = (
-    statements.select(orders)
-    .where(orders.c.task_id == sa.bindparam("task"))
-    .order_by(orders.c.created_at.desc(), orders.c.call_id.desc())
-    .limit(sa.bindparam("most"))
-)
-
-
 def list_recent_orders(scope: Scope, task_id: str, limit: int) -> list[Order]:
-    """The task's newest orders, oldest first; calls of one decision in their order."""
+    """Return the task's newest orders, oldest first; those of one decision in the order of their calls."""
     return [order_of(row) for row in reversed(scope.rows(_NEWEST_OF_TASK, task=task_id, most=limit))]
 
 
 def list_open_order_ids(scope: Scope, task_id: str) -> list[str]:
-    """Ids of the task's orders that have not ended, in the order of their calls."""
+    """Return the ids of the task's orders that have not ended, in the order of their calls."""
     query = scope.select(orders.c.id).where(orders.c.task_id == task_id, orders.c.state.in_(OPEN_ORDER_STATES))
     return [row.id for row in scope.rows(query.order_by(orders.c.created_at, orders.c.call_id))]
 
@@ -154,7 +163,7 @@ def list_orders(
     ids: Sequence[str] = (),
     limit: int = 50,
 ) -> list[Order]:
-    """Orders, oldest first; calls of one decision in their order."""
+    """Return orders, oldest first; those of one decision in the order of their calls."""
     query = scope.select(orders)
     if task_id is not None:
         query = query.where(orders.c.task_id == task_id)

@@ -1,4 +1,4 @@
-"""States of an order and the moves between them. They only move forward; a final state stays."""
+"""States of an order and the moves between them. Orders only move forward; final states do not change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from enum import StrEnum
 
 
 class OrderState(StrEnum):
-    """`unresolved`: paid work may have been started and nobody can say what became of it; only a late end leaves it."""
+    """State of an order.
+
+    `unresolved`: paid work may have been started and its outcome is unknown. Only a late end leaves this state.
+    """
 
     ORDERED = "ordered"
     SUBMITTING = "submitting"
@@ -22,7 +25,7 @@ OPEN_ORDER_STATES = (OrderState.ORDERED, OrderState.SUBMITTING, OrderState.QUEUE
 FINAL_ORDER_STATES = (OrderState.SUCCEEDED, OrderState.FAILED, OrderState.CANCELLED)
 ENDED_ORDER_STATES = (*FINAL_ORDER_STATES, OrderState.UNRESOLVED)
 CORRECTABLE_STATES = (OrderState.FAILED, OrderState.CANCELLED)
-"""Final, and taken back to `unresolved` when the provider, asked, has made something after all (`doubting`)."""
+"""Final, but corrected to `unresolved` when the provider has made something after all (see `dispute`)."""
 PROVIDER_STATES = (OrderState.QUEUED, OrderState.RUNNING)
 
 _NEXT: dict[OrderState, tuple[OrderState, ...]] = {
@@ -52,10 +55,10 @@ _NEXT: dict[OrderState, tuple[OrderState, ...]] = {
 
 
 def may_become(now: OrderState, then: OrderState) -> bool:
-    """Whether an order may move from one state to another."""
+    """Tell whether an order may move from one state to another."""
     return then in _NEXT[now]
 
 
 def states_before(then: OrderState) -> tuple[OrderState, ...]:
-    """The states from which an order may become `then`."""
+    """Return the states from which an order may become `then`."""
     return tuple(state for state, following in _NEXT.items() if then in following)

@@ -176,7 +176,10 @@ class Provider(Protocol):
         ...
 
     def verify_callback(self, headers: Mapping[str, str], body: bytes, now: datetime) -> JobNews:
-        """Read a signed callback. Raises RefusedError for a wrong signature or age, InvalidError for an unreadable body."""
+        """Read a signed callback.
+
+        Raises RefusedError for a wrong signature or age, InvalidError for an unreadable body.
+        """
         ...
 
 

@@ -254,9 +254,9 @@ def test_no_card_is_opened_on_a_task_that_was_stopped_after_the_price_was_read(
 ) -> None:
     order = approved(scripted)
     with scripted.scope() as scope:
-        hold = acquire_order_lease(scope, order, timedelta(seconds=30))
+        lease = acquire_order_lease(scope, order, timedelta(seconds=30))
         control.stop_task(scope, str(order.task_id))
     with scripted.scope() as scope:
-        ask_at_new_price(scope, hold, order, CurrentPrice(Decimal("1.00"), "USD"), Decimal(2))
+        ask_at_new_price(scope, lease, order, CurrentPrice(Decimal("1.00"), "USD"), Decimal(2))
     assert scripted.get(order.id).state is OrderState.CANCELLED
     assert (scripted.cards(), scripted.reservation_states()) == ([], ["released"])

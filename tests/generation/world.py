@@ -267,8 +267,8 @@ def world_of(store: Store, home: Path, provider: Provider, **settings: Any) -> G
         assets=Assets(f"file://{home / 'assets'}"),
     )
     world = GenerationWorld(store, dependencies, capabilities)
-    desk = PlacementDependencies(capabilities, workspace.objects, dependencies.settings.overrun_factor)
-    world.tools = {tool.name: tool for tool in generation_tools(desk)}
+    placement = PlacementDependencies(capabilities, workspace.objects, dependencies.settings.overrun_factor)
+    world.tools = {tool.name: tool for tool in generation_tools(placement)}
     assert all(isinstance(tool.effect, Effect) for tool in world.tools.values())
     return world
 
