@@ -1,1 +1,1 @@
-"""Which task a message belongs to: pure decisions over facts handed in."""
+"""Router: decide which task a message belongs to, and deliver it there."""

@@ -1,4 +1,4 @@
-"""The card that asks where a message belongs: open it, act on its answer, and take a reply in words as its answer."""
+"""Clarify cards, which ask where a message belongs: open them, and act on a chosen option or a reply in words."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from functools import partial
 
 from core.database import Scope
 from core.errors import ConflictError, NotFoundError
-from router import decision, facts
-from router.decision import RouteDecision
+from router.decision import RouteDecision, find_decision, revise_decision
 from router.delivery import deliver_to_new_task, deliver_to_task, explain_no_delivery, find_obstacle
 from router.dependencies import RouteWorks
-from router.facts import LIVING_STATUSES, RoutingFacts
+from router.facts import LIVING_STATUSES, RoutingFacts, gather_facts_of_tasks
 from router.language import router_sentence, shorten_line
-from router.option_match import option_described_by, option_named_by
+from router.option_match import NEW_TASK, option_described_by, option_named_by
 from runtime.cards import cards
 from runtime.cards.answers import (
     AnswerHandler,
@@ -33,12 +32,14 @@ from runtime.tables import messages as message_rows
 from runtime.tasks import tasks
 from runtime.tasks.tasks import Task
 
-NEW_TASK = "new"
+_REASON = "it answers the question on the card"
 
 
-def open_clarify_card(scope: Scope, message: Message, decided: RouteDecision) -> Card:
-    """One option for each candidate that can still take the message, then `new`."""
-    offered = [task for one in decided.candidates for task in [_living(scope, one.task_id)] if task is not None]
+def open_clarify_card(scope: Scope, message: Message, decision: RouteDecision) -> Card:
+    """Open a card with one option for each candidate that can still take the message, and then `new`."""
+    offered = [
+        task for one in decision.candidates for task in [_find_living_task(scope, one.task_id)] if task is not None
+    ]
     return cards.open_card(
         scope,
         kind=CardKind.CLARIFY,
@@ -54,7 +55,7 @@ def open_clarify_card(scope: Scope, message: Message, decided: RouteDecision) ->
     )
 
 
-def _living(scope: Scope, task_id: str) -> Task | None:
+def _find_living_task(scope: Scope, task_id: str) -> Task | None:
     try:
         task = tasks.get_task(scope, task_id)
     except NotFoundError:
@@ -63,12 +64,12 @@ def _living(scope: Scope, task_id: str) -> Task | None:
 
 
 def clarify_card_answers(works: RouteWorks) -> Mapping[CardAct, AnswerHandler]:
-    """The handler of cards that ask where a message belongs."""
+    """Return the handler of clarify cards."""
     return {(CardKind.CLARIFY, ""): partial(answer_clarify_card, works)}
 
 
 def answer_clarify_card(works: RouteWorks, scope: Scope, card: Card) -> None:
-    """Route the message that the card asks about; deliver the answer to a worker's question to its task."""
+    """Route the message that the card is about, or pass the answer to the task whose worker asked."""
     if card.message_id is None or card.task_id is not None:
         deliver_card_answer(scope, card)
     else:
@@ -77,32 +78,30 @@ def answer_clarify_card(works: RouteWorks, scope: Scope, card: Card) -> None:
 
 def _route_answered_message(scope: Scope, works: RouteWorks, card: Card) -> None:
     message = messages.get_message(scope, str(card.message_id))
-    decided = decision.find_decision(scope, message.id)
-    if message.state != MessageState.ROUTED or decided is None:
-        # It was taken back after the question: the choice is recorded and moves nothing.
+    decision = find_decision(scope, message.id)
+    if message.state != MessageState.ROUTED or decision is None:
+        # The message was withdrawn after the question: the choice is recorded, but moves nothing.
         return
     if card.answer_option == NEW_TASK:
-        deliver_to_new_task(scope, works, message, decided, "persistent")
+        deliver_to_new_task(scope, works, message, decision, "persistent")
         return
     task_id = str(card.answer_option)
-    wrong = find_obstacle(scope, task_id if task_id in card.subject["task_ids"] else None)
-    if wrong is not None:
-        raise ConflictError(router_sentence(message.language, *wrong), state=wrong[0])
-    decision.revise_decision(scope, message.id, "existing", task_id, "the person chose it on the card")
-    deliver_to_task(scope, works, message, decided, tasks.get_task(scope, task_id))
-
-
-_REASON = "it answers the question on the card"
+    obstacle = find_obstacle(scope, task_id if task_id in card.subject["task_ids"] else None)
+    if obstacle is not None:
+        raise ConflictError(router_sentence(message.language, *obstacle), state=obstacle[0])
+    revise_decision(scope, message.id, "existing", task_id, "the person chose it on the card")
+    deliver_to_task(scope, works, message, decision, tasks.get_task(scope, task_id))
 
 
 def find_question(scope: Scope, message: Message) -> Card | None:
-    """The question that a message replies to, if it replies to one.
+    """Return the clarify card that a message replies to, if there is one.
 
-    It is the card that the message names, in whatever state; else the one open question of the task in whose panel it
-    was written; else, for words that name one of its options, the one open question about where a message belongs.
+    That is the card named by the message, in any state. Otherwise, for a message written in a task's panel, the only
+    open question of that task. Otherwise the person's only open question about where a message belongs, if the words
+    name one of its options.
     """
     if message.to_card_id is not None:
-        return _named_card(scope, message.to_card_id)
+        return _find_named_question(scope, message.to_card_id)
     if message.to_task_id is not None:
         waiting = [
             card for card in cards.list_all_open_cards(scope, message.to_task_id) if card.kind == CardKind.CLARIFY
@@ -110,18 +109,20 @@ def find_question(scope: Scope, message: Message) -> Card | None:
         return waiting[0] if len(waiting) == 1 else None
     if message.to_object_id is not None:
         return None
-    waiting = _about_messages_of(scope, message.person_id)
+    waiting = _open_questions_of_person(scope, message.person_id)
     return waiting[0] if len(waiting) == 1 and option_named_by(waiting[0].options, message.text) is not None else None
 
 
 def decide_reply(scope: Scope, card: Card, message: Message) -> RouteDecision | None:
-    """Where a reply goes; None where a model has to judge which option the words mean."""
+    """Decide where a reply goes; None when a model has to judge which option the words mean."""
     if card.task_id is not None:
         return RouteDecision("explicit", "existing", card.task_id, (_REASON,))
     if card.state != CardState.OPEN:
-        # Whatever was chosen then; a message that was taken back leaves the reply to judgement, as any other.
-        asked = messages.get_message(scope, str(card.message_id)).task_id
-        return None if asked is None else RouteDecision("explicit", "existing", asked, ("it follows up on the card",))
+        # The reply goes where the card sent the message. If that message was withdrawn, judge the reply like any other.
+        task_id = messages.get_message(scope, str(card.message_id)).task_id
+        return (
+            None if task_id is None else RouteDecision("explicit", "existing", task_id, ("it follows up on the card",))
+        )
     option = option_described_by(card.options, message.text)
     if option is None:
         return None
@@ -131,49 +132,49 @@ def decide_reply(scope: Scope, card: Card, message: Message) -> RouteDecision | 
 
 
 def link_reply(scope: Scope, message: Message, card: Card) -> None:
-    """Note on a message which card it replies to, so that its delivery finds the same one."""
+    """Store on a message which card it replies to, so that its delivery finds the same card."""
     if message.to_card_id is None:
-        mine = scope.update(message_rows).where(message_rows.c.id == message.id)
-        scope.change(mine.values(to_card_id=card.id))
+        update = scope.update(message_rows).where(message_rows.c.id == message.id)
+        scope.change(update.values(to_card_id=card.id))
 
 
 def gather_reply_facts(scope: Scope, card: Card, message: Message, works: RouteWorks) -> RoutingFacts:
-    """The facts for a reply that has to be judged: what was asked about and the reply as one, and the card's tasks."""
+    """Gather the facts to judge a reply: the first message and the reply as one text, with the tasks on the card."""
     first = messages.get_message(scope, str(card.message_id))
     both = replace(message, text=f"{first.text}\n\n{message.text}", attachments=first.attachments)
-    return facts.gather_facts_of_tasks(scope, both, works, [str(one) for one in card.subject["task_ids"]])
+    return gather_facts_of_tasks(scope, both, works, [str(one) for one in card.subject["task_ids"]])
 
 
 def find_open_question(scope: Scope, message: Message) -> Card | None:
-    """The open question about where a message belongs that this message names."""
-    card = None if message.to_card_id is None else _named_card(scope, message.to_card_id)
+    """Return the open question about where a message belongs that this message names, if any."""
+    card = None if message.to_card_id is None else _find_named_question(scope, message.to_card_id)
     return card if card is not None and card.task_id is None and card.state == CardState.OPEN else None
 
 
 def answer_question(scope: Scope, works: RouteWorks, message: Message, verdict: RouteDecision) -> bool:
-    """Answer the card that a routed message replies to; False where the message is still to be delivered."""
-    card = None if message.to_card_id is None else _named_card(scope, message.to_card_id)
+    """Answer the card that a routed message replies to; False when the message must still be delivered."""
+    card = None if message.to_card_id is None else _find_named_question(scope, message.to_card_id)
     if card is None:
         return False
     if card.task_id is not None:
-        # The words reach the task as a message; the card is only closed by them.
+        # The words still reach the task as a message; here they only close the card.
         option = option_described_by(card.options, message.text)
         answer_card_in_words(scope, card, option, message.text, message.person_id, speaks_as=message.asked_by)
         return False
     if card.state != CardState.OPEN:
         return False
-    _answer(scope, works, message, card, verdict)
+    _answer_open_card(scope, works, message, card, verdict)
     return True
 
 
-def _answer(scope: Scope, works: RouteWorks, message: Message, card: Card, verdict: RouteDecision) -> None:
+def _answer_open_card(scope: Scope, works: RouteWorks, message: Message, card: Card, verdict: RouteDecision) -> None:
     option = NEW_TASK if verdict.outcome in ("new", "light") else verdict.task_id
     if option not in {str(one["id"]) for one in card.options}:
         explain_no_delivery(scope, message, "which")
         return
-    wrong = None if option == NEW_TASK else find_obstacle(scope, option)
-    if wrong is not None:
-        explain_no_delivery(scope, message, *wrong)
+    obstacle = None if option == NEW_TASK else find_obstacle(scope, option)
+    if obstacle is not None:
+        explain_no_delivery(scope, message, *obstacle)
         return
     answers = CardAnswers(clarify_card_answers(works))
     answer_card(scope, card.id, str(option), message.text, message.person_id, answers, speaks_as=message.asked_by)
@@ -181,22 +182,22 @@ def _answer(scope: Scope, works: RouteWorks, message: Message, card: Card, verdi
     if task_id is None:
         set_message_state(scope, message.id, MessageState.ANSWERED, was=(MessageState.ROUTED,))
     elif option_described_by(card.options, message.text) == option:
-        # The words name the option and say nothing more.
+        # The words only name the option, so there is nothing to deliver.
         set_message_state(scope, message.id, MessageState.ANSWERED, was=(MessageState.ROUTED,), task_id=task_id)
     else:
         deliver_to_task(scope, works, message, verdict, tasks.get_task(scope, task_id))
 
 
-def _named_card(scope: Scope, card_id: str) -> Card | None:
+def _find_named_question(scope: Scope, card_id: str) -> Card | None:
     try:
         card = cards.get_card(scope, card_id)
     except NotFoundError:
         return None
-    asks = card.kind == CardKind.CLARIFY and (card.task_id is not None or card.message_id is not None)
-    return card if asks else None
+    is_question = card.kind == CardKind.CLARIFY and (card.task_id is not None or card.message_id is not None)
+    return card if is_question else None
 
 
-def _about_messages_of(scope: Scope, person_id: str) -> list[Card]:
+def _open_questions_of_person(scope: Scope, person_id: str) -> list[Card]:
     query = scope.select(card_rows.c.id).where(
         card_rows.c.kind == CardKind.CLARIFY,
         card_rows.c.state == CardState.OPEN,

@@ -1,6 +1,6 @@
-"""Where a message goes and why: the decision, the rules that need no model, and the stored decision.
+"""Route decisions: where a message goes and why, the rules that need no model, and the stored decision.
 
-A decision is stored once, before anything is done about it.
+A decision is stored once, before it is acted on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RouteOutcome = Literal["main", "light", "existing", "new", "ask"]
 
 @dataclass(frozen=True)
 class RouteCandidate:
-    """A task that came into question; `score` is between 0 and 1."""
+    """A task that may fit the message; `score` is between 0 and 1."""
 
     task_id: str
     score: float
@@ -26,9 +26,10 @@ class RouteCandidate:
 
 @dataclass(frozen=True)
 class RouteDecision:
-    """`task_id` is set for `existing` alone; it may name a task that is gone, which delivery finds out and says.
+    """Where a message goes, and why.
 
-    `object_ids` are the works that the new or found task is handed.
+    `task_id` is set only for `existing`. The task may no longer exist; delivery checks that and explains it.
+    `object_ids` are the works that are linked to the task.
     """
 
     level: RouteLevel
@@ -41,7 +42,7 @@ class RouteDecision:
 
 @dataclass(frozen=True)
 class TaskOfObject:
-    """A task that works with an object; `living` tells that it may still be given work."""
+    """A task that works with an object; `living` says that it still takes messages."""
 
     id: str
     living: bool
@@ -49,7 +50,7 @@ class TaskOfObject:
 
 @dataclass(frozen=True)
 class RouteTarget:
-    """What the message itself points at. `object_tasks` is None for a deleted object, oldest task first otherwise."""
+    """What the message itself points at. `object_tasks` are oldest first, and None for a deleted object."""
 
     task_id: str | None = None
     card_task_id: str | None = None
@@ -58,37 +59,37 @@ class RouteTarget:
 
 
 def decide_without_model(target: RouteTarget) -> RouteDecision | None:
-    """Where the message goes by what it points at; None when that decides nothing."""
+    """Decide by what the message points at; None when that decides nothing."""
     if target.task_id is not None:
         return RouteDecision("explicit", "existing", target.task_id, ("it was written in the task's own panel",))
     if target.card_task_id is not None:
         return RouteDecision("explicit", "existing", target.card_task_id, ("it answers a card of the task",))
     if target.object_id is not None:
-        return _by_object(target.object_id, target.object_tasks)
+        return _decide_by_object(target.object_id, target.object_tasks)
     return None
 
 
-def _by_object(object_id: str, tasks: Sequence[TaskOfObject] | None) -> RouteDecision | None:
+def _decide_by_object(object_id: str, tasks: Sequence[TaskOfObject] | None) -> RouteDecision | None:
     if tasks is None:
         return RouteDecision("object", "existing", None, ("the object it is about is deleted",))
     if not tasks:
         return None
-    # The task that made a work is the oldest one that knows it; an ended one cannot take the message.
+    # The oldest task that knows a work is the one that made it. A task that has ended cannot take the message.
     chosen = next((task for task in tasks if task.living), tasks[0])
     return RouteDecision("object", "existing", chosen.id, ("it is about a work of the task",), object_ids=(object_id,))
 
 
-def record_decision(scope: Scope, message_id: str, decided: RouteDecision, language: str) -> None:
-    """Keep the decision and the message's language; a decision that is there already stays."""
+def record_decision(scope: Scope, message_id: str, decision: RouteDecision, language: str) -> None:
+    """Store the decision and the message's language, unless a decision is stored already."""
     added = scope.insert_new(
         routes,
         message_id=message_id,
-        level=decided.level,
-        outcome=decided.outcome,
-        task_id=decided.task_id,
-        reasons=list(decided.reasons),
-        candidates=[asdict(one) for one in decided.candidates],
-        object_ids=list(decided.object_ids),
+        level=decision.level,
+        outcome=decision.outcome,
+        task_id=decision.task_id,
+        reasons=list(decision.reasons),
+        candidates=[asdict(one) for one in decision.candidates],
+        object_ids=list(decision.object_ids),
         created_at=scope.now,
     )
     if added:
@@ -97,7 +98,7 @@ def record_decision(scope: Scope, message_id: str, decided: RouteDecision, langu
 
 
 def find_decision(scope: Scope, message_id: str) -> RouteDecision | None:
-    """The decision of a message, where there is one."""
+    """Return the stored decision of a message, if there is one."""
     row = scope.first(scope.select(routes).where(routes.c.message_id == message_id))
     if row is None:
         return None
@@ -112,9 +113,9 @@ def find_decision(scope: Scope, message_id: str) -> RouteDecision | None:
 
 
 def revise_decision(scope: Scope, message_id: str, outcome: str, task_id: str, reason: str) -> None:
-    """Note where the message really went: by the person's choice, or the task that was made for it."""
-    decided = find_decision(scope, message_id)
-    reasons = (*(decided.reasons if decided else ()), *([reason] if reason else []))
+    """Store where the message really went: to the person's choice, or to the task that was made for it."""
+    decision = find_decision(scope, message_id)
+    reasons = (*(decision.reasons if decision else ()), *([reason] if reason else []))
     scope.change(
         scope.update(routes)
         .where(routes.c.message_id == message_id)

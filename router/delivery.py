@@ -1,11 +1,10 @@
-"""Deliver a routed message to a new or existing task, or tell the person why no task takes it."""
+"""Delivery of a routed message to a new or existing task, or an explanation to its person."""
 
 from __future__ import annotations
 
 from core.database import Scope
 from core.errors import NotFoundError
-from router import decision
-from router.decision import RouteDecision
+from router.decision import RouteDecision, revise_decision
 from router.dependencies import RouteWorks
 from router.facts import LIVING_STATUSES
 from router.language import SentenceName, router_sentence
@@ -19,9 +18,9 @@ from runtime.tasks.tasks import Task
 
 
 def deliver_to_new_task(
-    scope: Scope, works: RouteWorks, message: Message, decided: RouteDecision, kind: str, cause: str | None = None
+    scope: Scope, works: RouteWorks, message: Message, decision: RouteDecision, kind: str, cause: str | None = None
 ) -> Task:
-    """Make the message's own task; its goal is the person's words. `cause` differs from the first when it was moved."""
+    """Make a task for the message, with the person's words as its goal. A moved message brings a new `cause`."""
     task = tasks.create_task(
         scope,
         kind=kind,
@@ -31,24 +30,22 @@ def deliver_to_new_task(
         asked_by=message.asked_by,
         cause=cause or message.id,
     )
-    decision.revise_decision(
-        scope, message.id, decided.outcome if decided.outcome in {"light", "new"} else "new", task.id, ""
-    )
-    _hand_over(scope, works, message, decided, task, cause)
+    revise_decision(scope, message.id, decision.outcome if decision.outcome in {"light", "new"} else "new", task.id, "")
+    _hand_over(scope, works, message, decision, task, cause)
     return task
 
 
 def deliver_to_task(
-    scope: Scope, works: RouteWorks, message: Message, decided: RouteDecision, task: Task, cause: str | None = None
+    scope: Scope, works: RouteWorks, message: Message, decision: RouteDecision, task: Task, cause: str | None = None
 ) -> None:
-    """Put the message into the inbox of a task that was there before; the task follows the person's language."""
+    """Put the message into the inbox of an existing task, and switch the task to the message's language."""
     if message.language and message.language != task.language:
         tasks.set_task_fields(scope, task.id, language=message.language)
-    _hand_over(scope, works, message, decided, task, cause)
+    _hand_over(scope, works, message, decision, task, cause)
 
 
 def find_obstacle(scope: Scope, task_id: str | None) -> tuple[SentenceName, str] | None:
-    """Why a task cannot take a message, with its goal; None when it can."""
+    """Return why a task cannot take a message, with the task's goal; None when it can."""
     if task_id is None:
         return "deleted", ""
     try:
@@ -61,9 +58,9 @@ def find_obstacle(scope: Scope, task_id: str | None) -> tuple[SentenceName, str]
 
 
 def _hand_over(
-    scope: Scope, works: RouteWorks, message: Message, decided: RouteDecision, task: Task, cause: str | None
+    scope: Scope, works: RouteWorks, message: Message, decision: RouteDecision, task: Task, cause: str | None
 ) -> None:
-    for work in works.by_ids(scope, [*decided.object_ids, *message.attachments]):
+    for work in works.by_ids(scope, [*decision.object_ids, *message.attachments]):
         works.link(scope, work.id, task.id)
     scope.change(scope.update(message_rows).where(message_rows.c.id == message.id).values(task_id=task.id))
     set_message_state(scope, message.id, MessageState.DELIVERED, was=(MessageState.ROUTED,))
@@ -72,7 +69,7 @@ def _hand_over(
 
 
 def explain_no_delivery(scope: Scope, message: Message, name: SentenceName, goal: str = "") -> None:
-    """Answer a message that reaches no task with the sentence of this name."""
+    """Answer a message that no task takes with the sentence of this name."""
     messages.store_agent_message(
         scope,
         person_id=message.person_id,

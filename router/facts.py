@@ -1,4 +1,4 @@
-"""Gather what the router may know: recent tasks, older ones by their words, and the last things said."""
+"""Routing facts: recent tasks, older tasks with similar words, and the last messages."""
 
 from __future__ import annotations
 
@@ -29,13 +29,18 @@ _SEARCH_ROWS = 200
 
 @dataclass(frozen=True)
 class TaskFact:
+    """A task with its works."""
+
     task: Task
     works: tuple[RouteWork, ...]
 
 
 @dataclass(frozen=True)
 class RoutingFacts:
-    """`older` tasks may be archived or stopped: then the person can be told so."""
+    """What is known when a message is routed.
+
+    `older` tasks may be archived or stopped, so that the person can learn that theirs is.
+    """
 
     message: Message
     recent: tuple[TaskFact, ...]
@@ -45,22 +50,22 @@ class RoutingFacts:
 
     @property
     def offered(self) -> Mapping[str, TaskFact]:
-        """Every task that a verdict may name."""
+        """Return every task that a verdict may name, by id."""
         return {fact.task.id: fact for fact in (*self.recent, *self.older)}
 
     @property
     def works(self) -> frozenset[str]:
-        """Every object that a verdict may name."""
+        """Return the id of every object that a verdict may name."""
         shown = [work.id for fact in (*self.recent, *self.older) for work in fact.works]
         return frozenset([*shown, *(work.id for work in self.attached)])
 
 
 def gather_facts(scope: Scope, message: Message, works: RouteWorks) -> RoutingFacts:
-    """The facts for one message."""
+    """Gather the facts for one message."""
     recent = tasks.list_tasks(scope, LIVING_STATUSES, limit=MOST_RECENT_TASKS)
-    older = _older(scope, message.text, {task.id for task in recent})
+    older = _find_older_tasks(scope, message.text, {task.id for task in recent})
     known = works.of_tasks(scope, [task.id for task in (*recent, *older)])
-    said = [
+    thread = [
         one
         for one in messages.list_main_messages(scope, message.person_id, limit=MOST_THREAD_MESSAGES + 1)
         if one.id != message.id and one.created_at <= message.created_at
@@ -68,63 +73,63 @@ def gather_facts(scope: Scope, message: Message, works: RouteWorks) -> RoutingFa
     about = [*message.attachments, *([message.to_object_id] if message.to_object_id else [])]
     return RoutingFacts(
         message=message,
-        recent=tuple(_fact(task, known) for task in recent),
-        older=tuple(_fact(task, known) for task in older),
-        thread=tuple(said[-MOST_THREAD_MESSAGES:]),
+        recent=tuple(_build_fact(task, known) for task in recent),
+        older=tuple(_build_fact(task, known) for task in older),
+        thread=tuple(thread[-MOST_THREAD_MESSAGES:]),
         attached=tuple(works.by_ids(scope, about)) if about else (),
     )
 
 
 def gather_facts_of_tasks(scope: Scope, message: Message, works: RouteWorks, task_ids: Sequence[str]) -> RoutingFacts:
-    """The facts for one message that can only belong to these tasks, or to none that is there."""
+    """Gather the facts for a message that can belong only to one of these tasks or to a new one."""
     known = works.of_tasks(scope, task_ids)
-    offered = tuple(_fact(tasks.get_task(scope, task_id), known) for task_id in task_ids)
+    offered = tuple(_build_fact(tasks.get_task(scope, task_id), known) for task_id in task_ids)
     return replace(gather_facts(scope, message, works), recent=offered, older=())
 
 
-def routing_facts_json(index: RoutingFacts, language: str) -> dict[str, Any]:
-    """The index as the model reads it."""
-    message = index.message
+def routing_facts_json(facts: RoutingFacts, language: str) -> dict[str, Any]:
+    """Return the facts as JSON for the model."""
+    message = facts.message
     return {
         "message": {
             "id": message.id,
             "text": message.text[:4000],
             "language": language,
-            "attachments": [_work(work) for work in index.attached],
+            "attachments": [_work_json(work) for work in facts.attached],
         },
         "thread": [
             {"author": one.author, "text": one.text[:300], "task_id": one.task_id or one.to_task_id}
-            for one in index.thread
+            for one in facts.thread
         ],
-        "tasks": [_shown(fact) for fact in index.recent],
-        "older": [_shown(fact) for fact in index.older],
+        "tasks": [_task_json(fact) for fact in facts.recent],
+        "older": [_task_json(fact) for fact in facts.older],
     }
 
 
-def likely_tasks(index: RoutingFacts, most: int = 5) -> list[str]:
-    """The living tasks whose words are nearest to the message, for a question to the person."""
-    living = [fact for fact in index.offered.values() if fact.task.status in LIVING_STATUSES]
-    ranked = sorted(living, key=lambda fact: -word_overlap(index.message.text, _words_of(fact)))
+def likely_tasks(facts: RoutingFacts, most: int = 5) -> list[str]:
+    """Return the ids of the living tasks with the words most like the message's, to ask the person about."""
+    living = [fact for fact in facts.offered.values() if fact.task.status in LIVING_STATUSES]
+    ranked = sorted(living, key=lambda fact: -word_overlap(facts.message.text, _join_words(fact)))
     return [fact.task.id for fact in ranked[:most]]
 
 
-def _older(scope: Scope, text: str, but: set[str]) -> list[Task]:
-    sought = sorted(find_keywords(text), key=len, reverse=True)[:_SEARCH_WORDS]
-    if not sought:
+def _find_older_tasks(scope: Scope, text: str, excluded: set[str]) -> list[Task]:
+    keywords = sorted(find_keywords(text), key=len, reverse=True)[:_SEARCH_WORDS]
+    if not keywords:
         return []
     searched = (task_rows.c.goal, task_rows.c.brief)
-    fits = [column.icontains(word, autoescape=True) for word in sought for column in searched]
-    query = scope.select(task_rows.c.id, *searched).where(sa.or_(*fits), task_rows.c.id.not_in(but))
+    fits = [column.icontains(word, autoescape=True) for word in keywords for column in searched]
+    query = scope.select(task_rows.c.id, *searched).where(sa.or_(*fits), task_rows.c.id.not_in(excluded))
     rows = scope.rows(query.order_by(task_rows.c.updated_at.desc()).limit(_SEARCH_ROWS))
     ranked = sorted(rows, key=lambda row: -word_overlap(text, f"{row.goal} {row.brief}"))
     return [tasks.get_task(scope, row.id) for row in ranked[:MOST_OLDER_TASKS]]
 
 
-def _fact(task: Task, known: Mapping[str, Sequence[RouteWork]]) -> TaskFact:
+def _build_fact(task: Task, known: Mapping[str, Sequence[RouteWork]]) -> TaskFact:
     return TaskFact(task, tuple(known.get(task.id, ()))[:MOST_WORKS])
 
 
-def _shown(fact: TaskFact) -> dict[str, Any]:
+def _task_json(fact: TaskFact) -> dict[str, Any]:
     task = fact.task
     return {
         "id": task.id,
@@ -133,13 +138,13 @@ def _shown(fact: TaskFact) -> dict[str, Any]:
         "brief": "\n".join(task.brief.splitlines()[:4])[:400],
         "status": task.status,
         "updated_at": task.updated_at.isoformat(),
-        "objects": [_work(work) for work in fact.works],
+        "objects": [_work_json(work) for work in fact.works],
     }
 
 
-def _work(work: RouteWork) -> dict[str, str]:
+def _work_json(work: RouteWork) -> dict[str, str]:
     return {"id": work.id, "kind": work.kind, "title": work.title}
 
 
-def _words_of(fact: TaskFact) -> str:
+def _join_words(fact: TaskFact) -> str:
     return " ".join([fact.task.goal, fact.task.brief, *(work.title for work in fact.works)])

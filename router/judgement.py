@@ -1,4 +1,4 @@
-"""Decide where a message goes: by what it points at, else by asking the model. Only the decision is stored."""
+"""Judgement of where a message goes: by what it points at, or else by asking the model. Stores only the decision."""
 
 from __future__ import annotations
 
@@ -12,10 +12,18 @@ from core.database import Scope
 from core.errors import BusyError, LostError, ModelError, NotFoundError
 from core.llm.port import ChatMessage
 from core.process import crash
-from router import clarification, decision, facts
-from router.decision import RouteCandidate, RouteDecision, RouteTarget, TaskOfObject, decide_without_model
+from router import clarification
+from router.decision import (
+    RouteCandidate,
+    RouteDecision,
+    RouteTarget,
+    TaskOfObject,
+    decide_without_model,
+    find_decision,
+    record_decision,
+)
 from router.dependencies import RouterDependencies, RouteWorks
-from router.facts import LIVING_STATUSES, RoutingFacts
+from router.facts import LIVING_STATUSES, RoutingFacts, gather_facts, routing_facts_json
 from router.language import DEFAULT_LANGUAGE, language_of
 from router.verdict import (
     MOST_CANDIDATES,
@@ -55,125 +63,126 @@ goal of its own, `ask` when only the person can tell.
 
 
 def pick_message(dependencies: RouterDependencies, workspace_id: str, message_id: str) -> dict[str, Any] | None:
-    """The person's message that is next, which need not be the one that rang; None when nothing waits.
+    """Pick the person's oldest message that waits, which need not be the one that rang; None when there is none.
 
-    A message that points at its target is decided here, without a model.
+    A message that points at its target is decided here, without the model.
     """
     with dependencies.database.reading(workspace_id) as scope:
         try:
             rung = messages.get_message(scope, message_id)
         except NotFoundError:
-            # A bell without its row: nothing happens.
+            # The bell rang for a message that does not exist.
             return None
         message = messages.find_oldest_unrouted(scope, rung.person_id)
         if message is None:
             return None
-        if decision.find_decision(scope, message.id) is not None:
+        if find_decision(scope, message.id) is not None:
             return {"message_id": message.id, "decided": True}
         card = clarification.find_question(scope, message)
-        decided = None if card is None else clarification.decide_reply(scope, card, message)
-        decided = decided or decide_without_model(_target(scope, message, dependencies.works))
+        decision = None if card is None else clarification.decide_reply(scope, card, message)
+        decision = decision or decide_without_model(_find_target(scope, message, dependencies.works))
         fallback = _fallback_language(scope, message)
-    if decided is None:
+    if decision is None:
         return {"message_id": message.id, "decided": False}
     language = language_of(message.text, fallback)
     with dependencies.database.transaction(workspace_id, "route.recorded") as scope:
-        decision.record_decision(scope, message.id, decided, language)
+        record_decision(scope, message.id, decision, language)
         if card is not None:
             clarification.link_reply(scope, message, card)
     return {"message_id": message.id, "decided": True}
 
 
 def judge_message(dependencies: RouterDependencies, workspace_id: str, message_id: str, attempt: int = 0) -> str:
-    """Ask the model and store its verdict; answers the outcome. A stored verdict is never asked for again.
+    """Ask the model, store its verdict and return the outcome. With a stored verdict the model is not asked again.
 
-    Raises BusyError while another execution judges the same message, and before attempt `GIVES_UP` whatever goes wrong.
+    Raises BusyError while another execution judges the same message. Before attempt `ATTEMPTS_BEFORE_ASKING` any other
+    error is raised too; from then on it turns into a question to the person.
     """
     database = dependencies.database
-    with leases.hold_lease(database, f"judge:{message_id}", database.ids.new("judge"), dependencies.lease) as mine:
-        if not mine:
+    with leases.hold_lease(database, f"judge:{message_id}", database.ids.new("judge"), dependencies.lease) as acquired:
+        if not acquired:
             raise BusyError(f"message {message_id} is being judged", max(dependencies.lease / 4, timedelta(seconds=1)))
         try:
             return _judge(dependencies, workspace_id, message_id)
         except (BusyError, LostError):
             raise
-        # Messages are judged one after another: one that fails for whatever it is would hold up all that follow.
+        # Messages are judged one after another, so one that always fails would hold up all later ones.
         except Exception as error:
             if attempt < ATTEMPTS_BEFORE_ASKING:
                 raise
             _log.exception("message %s cannot be judged; its person is asked", message_id)
-            return _left_to_the_person(
-                dependencies, workspace_id, message_id, f"judging failed: {type(error).__name__}"
-            )
+            return _leave_to_person(dependencies, workspace_id, message_id, f"judging failed: {type(error).__name__}")
 
 
-def _left_to_the_person(dependencies: RouterDependencies, workspace_id: str, message_id: str, reason: str) -> str:
-    """Store a question about the tasks of late; it looks up nothing by the message's words."""
+def _leave_to_person(dependencies: RouterDependencies, workspace_id: str, message_id: str, reason: str) -> str:
+    """Store a question about the most recent tasks, without a search for the message's words."""
     with dependencies.database.transaction(workspace_id, "route.recorded") as scope:
         message = messages.get_message(scope, message_id)
         recent = tasks.list_tasks(scope, LIVING_STATUSES, limit=MOST_CANDIDATES)
         candidates = tuple(RouteCandidate(task.id, 0.0) for task in recent)
-        decided = RouteDecision("semantic", "ask", None, (reason,), candidates)
-        decision.record_decision(scope, message_id, decided, message.language or DEFAULT_LANGUAGE)
-    return decided.outcome
+        decision = RouteDecision("semantic", "ask", None, (reason,), candidates)
+        record_decision(scope, message_id, decision, message.language or DEFAULT_LANGUAGE)
+    return decision.outcome
 
 
 def _judge(dependencies: RouterDependencies, workspace_id: str, message_id: str) -> str:
     with dependencies.database.reading(workspace_id) as scope:
-        decided, message = decision.find_decision(scope, message_id), messages.get_message(scope, message_id)
-        if decided is not None:
-            return decided.outcome
+        decision, message = find_decision(scope, message_id), messages.get_message(scope, message_id)
+        if decision is not None:
+            return decision.outcome
         if message.state != MessageState.RECEIVED:
             return message.state
         card, fallback = clarification.find_open_question(scope, message), _fallback_language(scope, message)
         if card is None:
-            known = facts.gather_facts(scope, message, dependencies.works)
+            facts = gather_facts(scope, message, dependencies.works)
         else:
-            known = clarification.gather_reply_facts(scope, card, message, dependencies.works)
-    decided = _verdict(dependencies, workspace_id, known, language_of(message.text, fallback))
-    found = known.offered.get(decided.task_id or "")
+            facts = clarification.gather_reply_facts(scope, card, message, dependencies.works)
+    decision = _ask_model(dependencies, workspace_id, facts, language_of(message.text, fallback))
+    found = facts.offered.get(decision.task_id or "")
     if found is not None:
-        # Words too few to tell do not turn a task to another language.
+        # When the words are too few to detect a language, keep the task's.
         fallback = found.task.language
     language = language_of(message.text, fallback)
     with dependencies.database.transaction(workspace_id, "route.recorded") as scope:
-        decision.record_decision(scope, message_id, decided, language)
-    return decided.outcome
+        record_decision(scope, message_id, decision, language)
+    return decision.outcome
 
 
-def _verdict(dependencies: RouterDependencies, workspace_id: str, known: RoutingFacts, language: str) -> RouteDecision:
+def _ask_model(
+    dependencies: RouterDependencies, workspace_id: str, facts: RoutingFacts, language: str
+) -> RouteDecision:
     try:
-        question = _question(_ROUTE_RULES, facts.routing_facts_json(known, language))
+        question = _build_question(_ROUTE_RULES, routing_facts_json(facts, language))
         with crash.around("verdict.ask"):
             verdict = dependencies.model.verdict("route", RouteVerdict, question)
-        decided = check_verdict(verdict, known)
-        return _without_duplicate(dependencies, workspace_id, known, decided) if decided.outcome == "new" else decided
+        decision = check_verdict(verdict, facts)
+        return _check_duplicates(dependencies, workspace_id, facts, decision) if decision.outcome == "new" else decision
     except ModelError as error:
-        return ask_for_lack_of_verdict(known, str(error))
+        return ask_for_lack_of_verdict(facts, str(error))
 
 
-def _without_duplicate(
-    dependencies: RouterDependencies, workspace_id: str, known: RoutingFacts, decided: RouteDecision
+def _check_duplicates(
+    dependencies: RouterDependencies, workspace_id: str, facts: RoutingFacts, decision: RouteDecision
 ) -> RouteDecision:
-    goal = known.message.text
+    goal = facts.message.text
     with dependencies.database.reading(workspace_id) as scope:
         active = tasks.list_tasks(scope, OPEN_TASK_STATUSES, limit=MOST_TASKS_COMPARED)
     candidates = find_likely_duplicates(goal, active)
     if not candidates:
-        return decided
-    question = _question(_DUPLICATE_RULES, duplicate_facts_json(goal, candidates, active))
+        return decision
+    question = _build_question(_DUPLICATE_RULES, duplicate_facts_json(goal, candidates, active))
     with crash.around("duplicate.ask"):
         verdict = dependencies.model.verdict("duplicate_check", DuplicateVerdict, question)
-    return settle_duplicate(decided, verdict, candidates)
+    return settle_duplicate(decision, verdict, candidates)
 
 
-def _question(rules: str, facts: dict[str, Any]) -> list[ChatMessage]:
-    # No word of a message ends them.
-    told = json.dumps(facts, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c")
-    return [{"role": "system", "content": rules}, {"role": "user", "content": f"<facts>\n{told}\n</facts>"}]
+def _build_question(rules: str, facts: dict[str, Any]) -> list[ChatMessage]:
+    # Escape `<`, so that no text in a message can close the block of facts.
+    facts_json = json.dumps(facts, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c")
+    return [{"role": "system", "content": rules}, {"role": "user", "content": f"<facts>\n{facts_json}\n</facts>"}]
 
 
-def _target(scope: Scope, message: Message, works: RouteWorks) -> RouteTarget:
+def _find_target(scope: Scope, message: Message, works: RouteWorks) -> RouteTarget:
     card_task_id = None
     if message.to_card_id is not None:
         try:
@@ -202,7 +211,7 @@ def _tasks_of_object(scope: Scope, object_id: str | None, works: RouteWorks) -> 
 
 
 def _fallback_language(scope: Scope, message: Message) -> str:
-    """What the message itself says, else the language of the task it is meant for, else of what was written before."""
+    """Return the language stored on the message, else that of its task, else that of the person's last message."""
     if message.language:
         return message.language
     if message.to_task_id is not None:
@@ -210,7 +219,7 @@ def _fallback_language(scope: Scope, message: Message) -> str:
             return tasks.get_task(scope, message.to_task_id).language
         except NotFoundError:
             pass
-    before = scope.first(
+    latest = scope.first(
         scope.select(message_rows.c.language)
         .where(
             message_rows.c.person_id == message.person_id,
@@ -220,4 +229,4 @@ def _fallback_language(scope: Scope, message: Message) -> str:
         .order_by(message_rows.c.created_at.desc(), message_rows.c.id.desc())
         .limit(1)
     )
-    return str(before.language) if before is not None else DEFAULT_LANGUAGE
+    return str(latest.language) if latest is not None else DEFAULT_LANGUAGE

@@ -1,4 +1,4 @@
-"""Detect the language of a person's words, and write the router's own sentences in it."""
+"""Language of a person's words, and the router's sentences in each language."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 DEFAULT_LANGUAGE = "en"
 LEAST_CONFIDENCE = 0.38
-"""Below this the words are too few to tell; measured on wishes of three to twenty words in twenty languages."""
+"""Below this the words are too few to tell; measured on requests of three to twenty words in twenty languages."""
 _LOOKED_AT = 2000
 _KNOWN = """
     ar bg bn ca cs da de el en es et fa fi fr gl gu he hi hr hu id it ja kn ko lt lv mk ml mr ms nl no pl pt
@@ -25,56 +25,7 @@ _SHORT = {
 }
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|「[^」]*」|`[^`]*`")
 _NOT_WORDS = re.compile(r"https?://\S+|\S+@\S+")
-_lock = threading.Lock()
-
-
-def language_of(text: str, fallback: str = DEFAULT_LANGUAGE) -> str:
-    """A two-letter code; `fallback` when the words are too few or too mixed to tell.
-
-    Quoted lines and addresses are not the person's own words, unless there is nothing else.
-    """
-    return detect_language(text) or fallback or DEFAULT_LANGUAGE
-
-
-def detect_language(text: str) -> str | None:
-    """The language where it is plain."""
-    own = _NOT_WORDS.sub(" ", text[:_LOOKED_AT])
-    unquoted = _QUOTED.sub(" ", own)
-    own = unquoted if any(char.isalpha() for char in unquoted) else own
-    if not any(char.isalpha() for char in own):
-        return None
-    short = _by_one_word(own)
-    if short:
-        return short
-    language, sureness = _identifier().classify(own)
-    return str(language) if sureness >= LEAST_CONFIDENCE else None
-
-
-def _by_one_word(text: str) -> str | None:
-    """Thanks and greetings are too short for statistics."""
-    said = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", text.lower())
-    if len(said) > 3:
-        return None
-    return next((language for language, known in _SHORT.items() if set(said) & set(known.split())), None)
-
-
-@cache
-def _loaded() -> Any:
-    # Its table takes half a second to load: paid by the process that routes, at its first message.
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415
-
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    identifier.set_languages(_KNOWN.split())
-    return identifier
-
-
-def _identifier() -> Any:
-    with _lock:
-        return _loaded()
-
-
 SentenceName = Literal["which", "new", "stopped", "archived", "unknown", "deleted"]
-
 _SENTENCES: dict[str, dict[SentenceName, str]] = {
     "en": {
         "which": "Where does this belong?",
@@ -109,14 +60,61 @@ _SENTENCES: dict[str, dict[SentenceName, str]] = {
         "deleted": "La obra indicada se ha borrado, así que no hice nada. Dime cuál usar en su lugar.",
     },
 }
+_lock = threading.Lock()
+
+
+def language_of(text: str, fallback: str = DEFAULT_LANGUAGE) -> str:
+    """Return a two-letter code, or `fallback` when the words are too few or too mixed to tell.
+
+    Quotes and addresses count only when there is nothing else, since they are not the person's own words.
+    """
+    return detect_language(text) or fallback or DEFAULT_LANGUAGE
+
+
+def detect_language(text: str) -> str | None:
+    """Return the two-letter code of the language, or None when it is not clear."""
+    own = _NOT_WORDS.sub(" ", text[:_LOOKED_AT])
+    unquoted = _QUOTED.sub(" ", own)
+    own = unquoted if any(char.isalpha() for char in unquoted) else own
+    if not any(char.isalpha() for char in own):
+        return None
+    short = _detect_greeting(own)
+    if short:
+        return short
+    language, confidence = _get_identifier().classify(own)
+    return str(language) if confidence >= LEAST_CONFIDENCE else None
+
+
+def _detect_greeting(text: str) -> str | None:
+    """Detect the language of thanks and greetings, which are too short for statistics."""
+    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", text.lower())
+    if len(words) > 3:
+        return None
+    return next((language for language, known in _SHORT.items() if set(words) & set(known.split())), None)
+
+
+@cache
+def _load_identifier() -> Any:
+    # Loaded at the first use: its table takes half a second.
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages(_KNOWN.split())
+    return identifier
+
+
+def _get_identifier() -> Any:
+    with _lock:
+        return _load_identifier()
 
 
 def router_sentence(language: str, name: SentenceName, goal: str = "") -> str:
+    """Return a sentence of the router in a language, or in English when we do not have that language."""
     table = _SENTENCES.get(language[:2].lower(), _SENTENCES["en"])
     return table[name].format(goal=shorten_line(goal))
 
 
 def shorten_line(goal: str, most: int = 80) -> str:
-    """A goal as a label: one line, cut at a word."""
+    """Shorten a text to one line of at most `most` characters, cut at a word."""
     line = " ".join(goal.split())
     return line if len(line) <= most else line[:most].rsplit(" ", 1)[0] + "…"

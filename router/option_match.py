@@ -1,4 +1,4 @@
-"""Find the option of a question that a person's words name, where that takes no judgement."""
+"""Match a person's words with an option of a question, where that needs no judgement."""
 
 from __future__ import annotations
 
@@ -40,32 +40,32 @@ _WORD = re.compile(r"[^\W_]+", re.UNICODE)
 
 
 def option_named_by(options: Sequence[Mapping[str, Any]], text: str) -> str | None:
-    """The id of the option that the words name by its label, its id, its place, or as the new one; else None."""
-    said = _plain(text)
-    if not said:
+    """Return the id of the option that the words name by label, id or place, or as the new one; else None."""
+    wanted = _normalise(text)
+    if not wanted:
         return None
-    exact = [str(one["id"]) for one in options if said in (_plain(str(one["label"])), _plain(str(one["id"])))]
-    return exact[0] if len(exact) == 1 else _by_place(options, said.split())
+    exact = [str(one["id"]) for one in options if wanted in (_normalise(str(one["label"])), _normalise(str(one["id"])))]
+    return exact[0] if len(exact) == 1 else _find_by_place(options, wanted.split())
 
 
 def option_described_by(options: Sequence[Mapping[str, Any]], text: str) -> str | None:
-    """As `named`; else the only option whose label has every telling word of the text."""
+    """Return the option that `option_named_by` finds, else the only one whose label has every keyword of the text."""
     found = option_named_by(options, text)
-    told = set(find_keywords(text)) - _FILLING
-    if found is not None or not told:
+    keywords = set(find_keywords(text)) - _FILLING
+    if found is not None or not keywords:
         return found
-    fits = [str(one["id"]) for one in options if told <= set(find_keywords(str(one["label"])))]
+    fits = [str(one["id"]) for one in options if keywords <= set(find_keywords(str(one["label"])))]
     return fits[0] if len(fits) == 1 else None
 
 
-def _by_place(options: Sequence[Mapping[str, Any]], words: Sequence[str]) -> str | None:
-    telling = [word for word in words if word not in _FILLING] or [word for word in words if word in _PLACES]
-    if len(telling) != 1:
+def _find_by_place(options: Sequence[Mapping[str, Any]], words: Sequence[str]) -> str | None:
+    named = [word for word in words if word not in _FILLING] or [word for word in words if word in _PLACES]
+    if len(named) != 1:
         return None
-    word, ids = telling[0], [str(one["id"]) for one in options]
+    word, ids = named[0], [str(one["id"]) for one in options]
     if word in _NEW:
         return NEW_TASK if NEW_TASK in ids else None
-    # The place of a task among the tasks: the option to begin something new stands after them and has its own word.
+    # Places are counted among the tasks; the option to begin something new comes after them and has its own word.
     counted = [one for one in ids if one != NEW_TASK]
     place = int(word) - 1 if word.isascii() and word.isdigit() and len(word) < 3 else _PLACES.get(word)
     if word in _LAST and counted:
@@ -75,5 +75,5 @@ def _by_place(options: Sequence[Mapping[str, Any]], words: Sequence[str]) -> str
     return ids[place] if word.isdigit() else counted[place] if place < len(counted) else None
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))

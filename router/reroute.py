@@ -1,15 +1,14 @@
-"""Move a message to another task when its person corrects the routing; what a step has read is listed, not moved."""
+"""Reroute of a message: move it to another task when its person corrects the routing, unless a step has read it."""
 
 from __future__ import annotations
 
 from core.database import Scope
 from core.errors import ConflictError, InvalidError, NotFoundError
-from router import decision
-from router.clarification import NEW_TASK
-from router.decision import RouteDecision
+from router.decision import RouteDecision, find_decision, record_decision, revise_decision
 from router.delivery import deliver_to_new_task, deliver_to_task, find_obstacle
 from router.dependencies import RouteWorks
 from router.language import router_sentence
+from router.option_match import NEW_TASK
 from runtime.commands import control
 from runtime.inbox import messages, replies
 from runtime.inbox.messages import Message, set_message_state
@@ -32,9 +31,9 @@ _REASON = "the person moved it here"
 
 
 def reroute_message(scope: Scope, works: RouteWorks, message_id: str, target: str) -> Message:
-    """Move a message to the task `target`, or to a task of its own for `"new"`.
+    """Move a message to the task `target`, or to a new task for `"new"`.
 
-    Raises ConflictError once a step has read it, with that step and its calls; for a target that cannot take it, with
+    Raises ConflictError when a step has read it, with that step and its calls, or when the target cannot take it, with
     the target's state.
     """
     message = messages.get_message(scope, message_id)
@@ -42,25 +41,25 @@ def reroute_message(scope: Scope, works: RouteWorks, message_id: str, target: st
         raise InvalidError("only a person's own message can be moved")
     if target != NEW_TASK and target == message.task_id:
         return message
-    _lock(scope, message, target)
+    _lock_rows(scope, message, target)
     if target != NEW_TASK:
         _check_target(scope, message, target)
-    _take_from(scope, message)
-    decided, free = _decision(scope, message), messages.get_message(scope, message_id)
-    # The same message may be moved again, so its own id has been the cause of a turn already.
+    _release_message(scope, message)
+    decision, released = _find_or_record_decision(scope, message), messages.get_message(scope, message_id)
+    # The message's id is already the cause of a turn, and it may be moved more than once.
     cause = f"{message_id}:{scope.ids.new('moved')}"
     if target == NEW_TASK:
-        made = deliver_to_new_task(scope, works, free, decided, "persistent", cause)
-        decision.revise_decision(scope, message_id, "new", made.id, _REASON)
+        made = deliver_to_new_task(scope, works, released, decision, "persistent", cause)
+        revise_decision(scope, message_id, "new", made.id, _REASON)
     else:
-        decision.revise_decision(scope, message_id, "existing", target, _REASON)
-        deliver_to_task(scope, works, free, decided, tasks.get_task(scope, target), cause)
-    _leave_empty_task(scope, message)
+        revise_decision(scope, message_id, "existing", target, _REASON)
+        deliver_to_task(scope, works, released, decision, tasks.get_task(scope, target), cause)
+    _archive_empty_task(scope, message)
     return messages.get_message(scope, message_id)
 
 
-def _lock(scope: Scope, message: Message, target: str) -> None:
-    """Take every row that a move may touch in the one order of all transactions: turns, then tasks."""
+def _lock_rows(scope: Scope, message: Message, target: str) -> None:
+    """Lock every row that the move may change, in the order of all transactions: turns, then tasks."""
     if message.task_id is not None:
         scope.rows(
             scope.select(turns)
@@ -72,16 +71,16 @@ def _lock(scope: Scope, message: Message, target: str) -> None:
 
 
 def _check_target(scope: Scope, message: Message, target: str) -> None:
-    wrong = find_obstacle(scope, target)
-    if wrong is None:
+    obstacle = find_obstacle(scope, target)
+    if obstacle is None:
         return
-    if wrong[0] == "unknown":
+    if obstacle[0] == "unknown":
         raise NotFoundError(f"no task {target} in this workspace")
-    raise ConflictError(router_sentence(message.language, *wrong), state=wrong[0])
+    raise ConflictError(router_sentence(message.language, *obstacle), state=obstacle[0])
 
 
-def _take_from(scope: Scope, message: Message) -> None:
-    """Make the message `routed`, belonging nowhere; raises ConflictError when something has read it."""
+def _release_message(scope: Scope, message: Message) -> None:
+    """Take the message back from where it is, to `routed`; raises ConflictError when a step has read it."""
     match message.state:
         case MessageState.RECEIVED:
             moved = set_message_state(
@@ -91,27 +90,27 @@ def _take_from(scope: Scope, message: Message) -> None:
             _close_question(scope, message)
             moved = True
         case MessageState.DELIVERED | MessageState.SUPERSEDED:
-            taken = _from_inbox(scope, message) if message.task_id else _from_main(scope, message)
+            taken = _take_from_inbox(scope, message) if message.task_id else _take_from_main(scope, message)
             moved = taken and set_message_state(
                 scope, message.id, MessageState.ROUTED, was=(MessageState.DELIVERED, MessageState.SUPERSEDED)
             )
         case _:
             moved = False
     if not moved:
-        raise _already_read(scope, messages.get_message(scope, message.id))
+        raise _read_conflict(scope, messages.get_message(scope, message.id))
 
 
 def _close_question(scope: Scope, message: Message) -> None:
-    """The card that asked where the message belongs is answered by the move."""
-    asked = scope.rows(
+    """Supersede the card that asked where the message belongs, since the move answers it."""
+    open_cards = scope.rows(
         scope.select(cards.c.id).where(cards.c.message_id == message.id, cards.c.state == CardState.OPEN)
     )
-    for row in asked:
+    for row in open_cards:
         scope.change(scope.update(cards).where(cards.c.id == row.id).values(state=CardState.SUPERSEDED))
         scope.changed("card", row.id)
 
 
-def _from_inbox(scope: Scope, message: Message) -> bool:
+def _take_from_inbox(scope: Scope, message: Message) -> bool:
     gone = scope.change(
         scope.update(inbox)
         .where(
@@ -126,7 +125,7 @@ def _from_inbox(scope: Scope, message: Message) -> bool:
     return gone == 1
 
 
-def _from_main(scope: Scope, message: Message) -> bool:
+def _take_from_main(scope: Scope, message: Message) -> bool:
     ended = scope.change(
         scope.update(turns)
         .where(turns.c.message_id == message.id, turns.c.status == TurnStatus.QUEUED)
@@ -135,8 +134,8 @@ def _from_main(scope: Scope, message: Message) -> bool:
     return ended == 1
 
 
-def _leave_empty_task(scope: Scope, message: Message) -> None:
-    """A task that was made for this message alone, and has read nothing, is put away."""
+def _archive_empty_task(scope: Scope, message: Message) -> None:
+    """Archive the task that was made for this message alone, if it has read nothing."""
     if message.task_id is None:
         return
     left = tasks.get_task(scope, message.task_id)
@@ -146,16 +145,16 @@ def _leave_empty_task(scope: Scope, message: Message) -> None:
         control.archive_task(scope, left.id)
 
 
-def _decision(scope: Scope, message: Message) -> RouteDecision:
-    decided = decision.find_decision(scope, message.id)
-    if decided is None:
-        decided = RouteDecision("explicit", "existing", None, ())
-        decision.record_decision(scope, message.id, decided, message.language or "en")
-    return decided
+def _find_or_record_decision(scope: Scope, message: Message) -> RouteDecision:
+    decision = find_decision(scope, message.id)
+    if decision is None:
+        decision = RouteDecision("explicit", "existing", None, ())
+        record_decision(scope, message.id, decision, message.language or "en")
+    return decision
 
 
-def _already_read(scope: Scope, message: Message) -> ConflictError:
+def _read_conflict(scope: Scope, message: Message) -> ConflictError:
     reader = replies.find_reader(scope, message)
-    made = ledger_queries.list_calls(scope, [reader[0]]) if reader else []
-    done = [call.id for call in made if reader and call.step == reader[1] and call.status != CallStatus.PROPOSED]
+    calls = ledger_queries.list_calls(scope, [reader[0]]) if reader else []
+    done = [call.id for call in calls if reader and call.step == reader[1] and call.status != CallStatus.PROPOSED]
     return replies.make_read_conflict(message, reader, calls=done)

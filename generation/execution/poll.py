@@ -68,7 +68,7 @@ def record_job_news(
                 reason = _why_cancelled(order, news) if overdue else news.error or None
                 finish_order(scope, order.id, OrderState.CANCELLED, error=reason, claim=claim_of(news))
             case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if order.state in CORRECTABLE_STATES:
-                # The job may still make and bill something, so the order has not ended; a cancelled one stays so requested.
+                # The job may still make and bill something, so the order has not ended after all.
                 requested = scope.now if order.state is OrderState.CANCELLED else None
                 still = {
                     "upstream_id": news.upstream_id,
