@@ -1,1 +1,1 @@
-"""What is remembered, with its sources."""
+"""Memory: facts about people, workspaces and tasks, with their sources."""

@@ -1,4 +1,4 @@
-"""Find what a forget reaches: the messages behind the facts, and other facts made from them."""
+"""Reach of a forget: the messages behind the facts, and other facts made from them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from memory.tables import evidence
 
 @dataclass(frozen=True)
 class Affected:
-    """`messages` lose their standing as sources; of each of `others`, the numbered versions rest on them."""
+    """Reach of a forget: `messages` stop being sources; `others` are the versions, by fact, that rest on them."""
 
     messages: tuple[str, ...]
     others: Mapping[str, frozenset[int]]
 
 
 def affected_by(scope: Scope, fact_ids: Sequence[str]) -> Affected:
-    """Everything that rests on the same messages as these facts. What they only confirmed stays as it is."""
+    """Find everything that rests on the same messages as these facts; facts that they only confirm are not affected."""
     behind: dict[str, None] = {}
     for fact_id in fact_ids:
         behind |= {one.source_id: None for one in facts.evidence_of(scope, fact_id) if one.kind == "message"}
@@ -35,7 +35,7 @@ def affected_by(scope: Scope, fact_ids: Sequence[str]) -> Affected:
 def derived_versions(
     versions: Sequence[RememberedVersion], proofs: Sequence[Evidence], revoked: frozenset[str]
 ) -> frozenset[int]:
-    """The versions that rest on a revoked message, by themselves or through the version they refine. Pure."""
+    """Return the versions that rest on a revoked message, directly or through the version that they refine. Pure."""
     gone: set[int] = set()
     standing: int | None = None
     for version in sorted(versions, key=lambda one: one.n):
@@ -45,7 +45,7 @@ def derived_versions(
         if rests or (refines and standing in gone):
             gone.add(version.n)
         if version.superseded_at != version.created_at:
-            # Old news that came late never stood, and nothing refines it.
+            # A version that was outdated when it came was never current, and nothing refines it.
             standing = version.n
     return frozenset(gone)
 

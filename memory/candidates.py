@@ -1,4 +1,4 @@
-"""Store candidates between the model's verdict and the judgement of each."""
+"""Candidates: items of the model's verdict that wait for judgement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_PENDING = 100
 
 
 def store_candidates(scope: Scope, person_id: str, found: Sequence[Checked]) -> None:
-    """Keep a verdict's items until they are judged; a wrong one is refused at once, and its words are not kept."""
+    """Store the items of a verdict until they are judged. A malformed item is refused here, without its words."""
     for one in found:
         scope.insert(
             candidates,
@@ -35,14 +35,14 @@ def store_candidates(scope: Scope, person_id: str, found: Sequence[Checked]) -> 
 
 
 def pending_candidates(scope: Scope) -> list[str]:
-    """Those that nobody has judged yet, oldest first."""
+    """Return the candidates that are not judged yet, oldest first."""
     query = scope.select(candidates.c.id).where(candidates.c.state == "pending")
     rows = scope.rows(query.order_by(candidates.c.created_at, candidates.c.id).limit(_MOST_PENDING))
     return [row.id for row in rows]
 
 
 def sources_of_waiting(scope: Scope, before: datetime) -> list[str]:
-    """The messages of one that has waited to be judged since then, or its own id where it names none."""
+    """Return the messages of one candidate that has waited since then, or its own id when it names no message."""
     query = scope.select(candidates.c.id, candidates.c.evidence).where(
         candidates.c.state == "pending", candidates.c.created_at < before
     )
@@ -51,7 +51,7 @@ def sources_of_waiting(scope: Scope, before: datetime) -> list[str]:
 
 
 def give_up_candidates(scope: Scope, before: datetime) -> int:
-    """Judge no more what could not be judged since then: it is refused, and its words go."""
+    """Refuse the candidates that could not be judged since then, and clear their words."""
     said = {"state": "refused", "body": None, "reason": "it could not be judged", "judged_at": scope.now}
     late = scope.update(candidates).where(candidates.c.state == "pending", candidates.c.created_at < before)
     return scope.change(late.values(**said))
@@ -65,7 +65,7 @@ def get_candidate(scope: Scope, candidate_id: str) -> sa.Row[Any]:
 
 
 def lock_candidate(scope: Scope, candidate_id: str) -> sa.Row[Any]:
-    """The candidate, which nobody else judges until the transaction ends."""
+    """Return the candidate, locked until the transaction ends."""
     scope.first(scope.select(candidates.c.id).where(candidates.c.id == candidate_id).with_for_update())
     return get_candidate(scope, candidate_id)
 
@@ -81,7 +81,7 @@ def record_judgement(
     reason: str = "",
     body: Any = None,
 ) -> str:
-    """Note what became of it, and say it. Its words are kept no longer: what was kept stands in the fact."""
+    """Store the judgement of a candidate and return it. Its words are cleared: what was remembered is in the fact."""
     values = {"state": state, "action": action, "fact_id": fact_id, "n": n, "reason": reason, "body": body}
     mine = scope.update(candidates).where(candidates.c.id == candidate_id)
     scope.change(mine.values(**values, judged_at=scope.now))
@@ -89,7 +89,7 @@ def record_judgement(
 
 
 def clear_candidate_words(scope: Scope, fact_ids: Sequence[str], message_ids: Sequence[str]) -> int:
-    """No candidate keeps words of what is forgotten, whether it was kept aside or still waits to be judged."""
+    """Clear the words of every candidate about something forgotten, judged or not."""
     gone = set(message_ids)
     waiting = scope.rows(scope.select(candidates).where(candidates.c.body.is_not(None)))
     mine = [row.id for row in waiting if row.fact_id in fact_ids or row.about in fact_ids or gone & set(row.evidence)]

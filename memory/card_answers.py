@@ -1,4 +1,4 @@
-"""What the answers to the cards of the memory do."""
+"""Handlers of answers to the cards of the memory."""
 
 from __future__ import annotations
 

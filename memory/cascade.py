@@ -1,4 +1,4 @@
-"""Clear what is forgotten and everything that rests on it; what other sources support is kept."""
+"""Cascade of a forget: clear the facts and what rests on them, and keep what other sources support."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BODY = "What this was about is forgotten; its words are kept nowhere in the mem
 
 
 def redact_cards(scope: Scope, fact_ids: Sequence[str]) -> int:
-    """Take the words out of every card about these facts; one that is still open asks no more. Answers how many."""
+    """Remove the words from every card about these facts, close those that are open, and return how many there were."""
     acts = cards.c.subject["act"].as_string().in_((forgetting.FORGET_ACT, correcting.CORRECT_ACT))
     asked = scope.rows(scope.select(cards).where(cards.c.kind.in_((CardKind.IRREVERSIBLE, CardKind.CHOICE)), acts))
     mine = [row for row in asked if _facts_of(row.subject) & set(fact_ids)]
@@ -57,7 +57,7 @@ def _option(kind: str, option: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What goes, and the version that each other fact falls back to, where one is left."""
+    """What is cleared, and the version that each other fact falls back to, if one is left."""
 
     targets: Mapping[str, MemoryFact]
     reach: Affected
@@ -65,7 +65,7 @@ class _Plan:
 
 
 def clear_forgotten(dependencies: MemoryDependencies, workspace_id: str, card_id: str) -> str:
-    """Do what a person confirmed on a card, once; answers the state of its receipt.
+    """Clear once what a person confirmed on a card, and return the state of its receipt.
 
     Raises NotFoundError without a confirmed card: the bell alone authorises nothing.
     """
@@ -95,7 +95,7 @@ def _plan(scope: Scope, receipt: Receipt) -> _Plan:
 
 
 def _left(scope: Scope, fact: MemoryFact, gone: frozenset[int]) -> RememberedVersion | None:
-    """The newest version that stood and still stands on its own."""
+    """Return the newest version that was current once and needs no revoked source."""
     every = facts.versions_of(scope, fact.id)
     stood = [one for one in every if one.text is not None and one.superseded_at != one.created_at]
     return next((one for one in stood if one.n not in gone), None)
@@ -148,7 +148,7 @@ def _revoke(scope: Scope, fact_ids: Sequence[str], message_ids: Sequence[str]) -
 
 
 def _fall_back(scope: Scope, fact: MemoryFact, version: RememberedVersion, vectors: Mapping[str, Vector]) -> None:
-    """Its older words stand again, as a version of their own with the evidence they always had."""
+    """Restore an older version as a new one, with its evidence."""
     vector = vectors.get(version.text or "")
     if vector is None:
         raise UnavailableError("a fact has changed while it was being forgotten: once more")
@@ -159,7 +159,7 @@ def _fall_back(scope: Scope, fact: MemoryFact, version: RememberedVersion, vecto
 
 
 def _read_rest(scope: Scope, fact: MemoryFact, card_id: str) -> int:
-    """Nothing of it stands as it was said; what else speaks for it is read anew, without what is forgotten."""
+    """Let the remaining sources of a fact without a version be read again, without what is forgotten."""
     rest = [one.source_id for one in facts.evidence_of(scope, fact.id) if one.kind == "message" and one.eligible]
     return readings.read_again(scope, list(dict.fromkeys(rest)), card_id) if rest else 0
 

@@ -1,4 +1,4 @@
-"""Correct a fact in a person's own words; the agent may only propose a correction on a card."""
+"""Corrections of facts by people; the agent may only propose one on a card."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ CORRECTED, KEEP = "corrected", "keep"
 
 
 def correct_fact(scope: Scope, fact_id: str, text: str, vector: Vector, person_id: str, cause: str) -> MemoryFact:
-    """Let a fact say `text` from now on, once per `cause`. `vector` is the text's, made before the transaction.
+    """Change the text of a fact, once per `cause`. `vector` is the text's, made before the transaction.
 
-    Raises NotFoundError where there is no such fact for this person, ConflictError where another one says it already.
+    Raises NotFoundError when this person has no such fact, ConflictError when another fact says the same already.
     """
     facts.get_fact(scope, fact_id, person_id)
     fact = writing.lock_fact(scope, fact_id)
@@ -73,10 +73,10 @@ def propose_correction(
 
 
 def answer_correction_card(scope: Scope, card: Card) -> None:
-    """Write the proposed words down if a person chose them, then deliver the answer.
+    """Store the proposed words if a person chose them, then deliver the answer.
 
-    Raises RefusedError where a program chose them, and ConflictError when the fact has moved since the question was
-    asked; the card stays open then.
+    Raises RefusedError when a program chose them, ConflictError when the fact has changed since the question. The card
+    then stays open.
     """
     if card.answer_option == CORRECTED:
         _correct(scope, card)

@@ -1,4 +1,4 @@
-"""Decide what becomes of a candidate: a pure table over the candidate and the one fact it speaks of."""
+"""Decision table for candidates: a pure function of the candidate and the fact that it is about."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TEMPORARY = re.compile(
 
 @dataclass(frozen=True)
 class CandidateClaim:
-    """A candidate as it was checked: `evidence` are messages of the person that may still be used."""
+    """A checked candidate. `evidence` are messages of the person that may still be used."""
 
     text: str
     standing: FactStanding
@@ -31,7 +31,7 @@ class CandidateClaim:
 
 @dataclass(frozen=True)
 class Known:
-    """The fact a candidate speaks of, as it stands; `same_words` says that it has the candidate's fingerprint."""
+    """The current fact that a candidate is about; `same_words` says that it has the candidate's fingerprint."""
 
     fact_id: str
     standing: FactStanding
@@ -41,40 +41,40 @@ class Known:
 
 @dataclass(frozen=True)
 class New:
-    """Nothing is known of it: a fact with its first version."""
+    """Store a new fact with its first version."""
 
 
 @dataclass(frozen=True)
 class Confirm:
-    """The same again: one more piece of evidence, no version."""
+    """Store one more piece of evidence for the same statement, and no new version."""
 
     fact_id: str
 
 
 @dataclass(frozen=True)
 class Refine:
-    """More detail: a version that takes the place of the one before."""
+    """Store a more detailed version in place of the current one."""
 
     fact_id: str
 
 
 @dataclass(frozen=True)
 class Replace:
-    """It is otherwise now: a version, and the one before it held until the new one began."""
+    """Store a version for what has changed; the one before held until the new one began."""
 
     fact_id: str
 
 
 @dataclass(frozen=True)
 class Late:
-    """Old news: a version that ended when the one that stands began; the one that stands goes on."""
+    """Store an older version that ended when the current one began; the current one stays."""
 
     fact_id: str
 
 
 @dataclass(frozen=True)
 class SetAside:
-    """Only a guess against what a person said: noted as a candidate, and nothing changes."""
+    """Store only the candidate, because a guess does not change what a person said."""
 
     fact_id: str
     reason: str = "a person said otherwise, and this is only inferred"
@@ -89,7 +89,7 @@ Verdict = New | Confirm | Refine | Replace | Late | SetAside | Refuse
 
 
 def judge_claim(claim: CandidateClaim, known: Known | None, *, suppressed: bool) -> Verdict:
-    """The first line that fits decides; what is refused is refused whatever it speaks of."""
+    """Decide what becomes of a candidate: the first line that fits decides, and refusals come first."""
     if not claim.evidence:
         return Refuse("no message of the person supports it")
     if claim.temporary or _TEMPORARY.search(claim.text):
@@ -104,7 +104,7 @@ def judge_claim(claim: CandidateClaim, known: Known | None, *, suppressed: bool)
 
 
 def _beside(claim: CandidateClaim, known: Known) -> Verdict:
-    """What becomes of a candidate that speaks of what is known."""
+    """Decide about a candidate that is about a known fact."""
     if known.same_words or claim.relation == "same":
         return Confirm(known.fact_id)
     if claim.standing == "inferred" and known.standing == "stated":

@@ -1,4 +1,4 @@
-"""Dependencies of the memory; the composition root hands them in."""
+"""Dependencies of the memory, passed in by the composition root."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.search.dependencies import SearchDependencies
 
 @dataclass(frozen=True)
 class MemoryDependencies:
-    """`within` is how long a recall may take, in seconds; `quiet` how long nothing is said before it is read."""
+    """What the memory needs. `within` limits a recall, in seconds; `quiet` is the pause before reading messages."""
 
     database: Database
     model: Model

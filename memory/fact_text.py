@@ -8,9 +8,9 @@ LONGEST_FACT = 500
 
 
 def clean_fact_text(text: str) -> str:
-    """One line without NUL and lone surrogates; raises InvalidError when nothing is left, or too much.
+    """Return one line without NUL and lone surrogates; raises InvalidError when it is empty or too long.
 
-    A line of its own could pass for something that a card says.
+    A second line could pass for part of a card.
     """
     kept = " ".join(text.replace("\x00", "").encode("utf-8", "replace").decode().split())
     if not 0 < len(kept) <= LONGEST_FACT:

@@ -1,4 +1,4 @@
-"""Read facts: one statement each, with its versions and the evidence for them."""
+"""Facts: one statement each, with versions and evidence, and the queries that read them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOM = "memory"
 
 @dataclass(frozen=True)
 class RememberedVersion:
-    """`text` is None once it was forgotten. It held in the world from `valid_from` to `valid_to`, where known."""
+    """A version of a fact. `text` is None once forgotten. It held from `valid_from` to `valid_to`, where known."""
 
     fact_id: str
     n: int
@@ -37,7 +37,7 @@ class RememberedVersion:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Why a version is believed. `source_id` names a message of the person, or their correction."""
+    """Evidence for a version. `source_id` names a message of the person, or their correction."""
 
     fact_id: str
     n: int
@@ -50,7 +50,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class MemoryFact:
-    """A fact with its version that stands; `person_id` is who said it first."""
+    """A fact with its current version; `person_id` is who said it first."""
 
     id: str
     scope: str
@@ -97,7 +97,7 @@ _SAME_WORDS = statements.select(*_BOTH).where(
 
 
 def get_fact(scope: Scope, fact_id: str, person_id: str) -> MemoryFact:
-    """A fact that this person may see, forgotten or not; raises NotFoundError."""
+    """Return a fact that this person may see, forgotten or not; raises NotFoundError."""
     row = scope.first(_GET, fact=fact_id)
     if row is None or not scopes.may_see(row.scope, person_id):
         raise NotFoundError(f"nothing is remembered as {fact_id}")
@@ -109,7 +109,7 @@ def facts_by_ids(scope: Scope, fact_ids: Sequence[str]) -> dict[str, MemoryFact]
 
 
 def fact_of_words(scope: Scope, within: str, fingerprint: str) -> MemoryFact | None:
-    """The fact of this scope that says the same in the same words."""
+    """Return the fact of this scope that says the same in the same words, if there is one."""
     row = scope.first(_SAME_WORDS, within=within, print=fingerprint)
     return None if row is None else _fact(row)
 
@@ -122,7 +122,7 @@ def list_facts(
     after: tuple[datetime, str] | None = None,
     limit: int = 50,
 ) -> list[MemoryFact]:
-    """What is remembered in these scopes, the newest first; `at` asks for what held at that time in the world."""
+    """Return the facts of these scopes, newest first; with `at`, those that held at that time."""
     standing = _STANDING if at is None else fact_versions.c.fact_id == facts.c.id
     query = scope.select(*_BOTH).where(standing, facts.c.scope.in_(list(within)), facts.c.forgotten_at.is_(None))
     if at is not None:
@@ -148,19 +148,19 @@ def _newest_at(at: datetime) -> sa.ColumnElement[bool]:
 
 
 def versions_of(scope: Scope, fact_id: str) -> list[RememberedVersion]:
-    """All versions, the newest first."""
+    """Return all versions, newest first."""
     return [_version(row) for row in scope.rows(_VERSIONS, fact=fact_id)]
 
 
 def evidence_of(scope: Scope, fact_id: str) -> list[Evidence]:
-    """All evidence, by version."""
+    """Return all evidence, by version."""
     return [_evidence(row) for row in scope.rows(_EVIDENCE, fact=fact_id)]
 
 
 def facts_in_full(
     scope: Scope, found: Sequence[MemoryFact]
 ) -> list[tuple[MemoryFact, list[RememberedVersion], list[Evidence]]]:
-    """Each fact with all its versions, the newest first, and its evidence."""
+    """Return each fact with its evidence and all its versions, newest first."""
     ids = [fact.id for fact in found]
     newest = scope.select(fact_versions).where(fact_versions.c.fact_id.in_(ids)).order_by(fact_versions.c.n.desc())
     every = [_version(row) for row in scope.rows(newest)]

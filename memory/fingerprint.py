@@ -1,4 +1,4 @@
-"""Fingerprint of a statement: its telling words, whatever their order, case and punctuation."""
+"""Fingerprint of a statement: its keywords, independent of order, case and punctuation."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _FILLING = frozenset(_FILLING_WORDS.split())
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The telling words of a statement, each once, in one order; all its words where none is telling."""
+    """Return the keywords of a statement, sorted, each once; all its words when it has no keywords."""
     every = set(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
     return tuple(sorted(every - _FILLING or every))
 
 
 def fingerprint(workspace_id: str, scope: str, text: str) -> str:
-    """A digest that the same statement in the same scope has again; the text cannot be read from it."""
+    """Return a digest that is equal for equal statements in a scope, and from which the text cannot be read."""
     said = "\x1f".join((workspace_id, scope, *words_of(text)))
     return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()

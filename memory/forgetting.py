@@ -1,4 +1,4 @@
-"""Ask to forget: a card shows what will be lost, drawn from stored facts, and a person confirms it."""
+"""Requests to forget: a card shows from stored facts what will be lost, and a person confirms it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def ask_to_forget(
     task_id: str | None = None,
     turn_id: str | None = None,
 ) -> Card:
-    """Open the card that asks whether these facts are forgotten, once per `cause`; forgets nothing itself.
+    """Open a card that asks whether to forget these facts, once per `cause`; forgets nothing itself.
 
-    Raises NotFoundError for one that this person cannot see or that is forgotten already.
+    Raises NotFoundError for a fact that this person cannot see or that is already forgotten.
     """
     wanted = list(dict.fromkeys(fact_ids))
     if not 0 < len(wanted) <= MOST_AT_ONCE:
@@ -54,7 +54,7 @@ def ask_to_forget(
 
 
 def ask_to_forget_once(scope: Scope, fact_id: str, person_id: str) -> Card:
-    """The open card that asks whether this fact, and only it, is forgotten: the one that is there, or a new one."""
+    """Return the open card that asks whether to forget only this fact; opens one if there is none."""
     fact = _known(scope, fact_id, person_id)
     for card in cards.list_all_open_cards_of_kind(scope, CardKind.IRREVERSIBLE):
         if card.act == FORGET_ACT and card.subject["facts"] == {fact.id: fact.current.n}:
@@ -65,8 +65,8 @@ def ask_to_forget_once(scope: Scope, fact_id: str, person_id: str) -> Card:
 def answer_forget_card(scope: Scope, card: Card) -> None:
     """Begin to forget what the card names if the answer is `confirm`, then deliver the answer.
 
-    From this transaction on nothing recalls it; the cascade clears it. Raises ConflictError, and so leaves the card
-    open, when a fact has moved since the question was asked.
+    From this transaction on no recall returns it; the cascade clears it. Raises ConflictError, which leaves the card
+    open, when a fact has changed since the question.
     """
     if card.answer_option == "confirm":
         _begin(scope, card)
@@ -96,7 +96,7 @@ def _begin(scope: Scope, card: Card) -> None:
 
 
 def hide_fact(scope: Scope, fact: MemoryFact) -> None:
-    """Nothing lists or recalls it any more."""
+    """Hide a fact from lists and recalls."""
     scope.change(
         scope.update(fact_rows)
         .where(fact_rows.c.id == fact.id)

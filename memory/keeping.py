@@ -1,4 +1,4 @@
-"""Judge each stored candidate alone and write what the decision table says: the second half of remembering."""
+"""Second half of remembering: judge each stored candidate and write what the decision table says."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PENDING = "pending"
 
 @dataclass(frozen=True)
 class _ReadCandidate:
-    """A candidate with all it takes to judge it: what supports it, where it belongs, and the fact it speaks of."""
+    """A candidate with all that is needed to judge it: its evidence, its scope and the fact that it is about."""
 
     row: sa.Row[Any]
     said: CandidateSaid
@@ -57,7 +57,7 @@ class _ReadCandidate:
 
 
 def judge_candidate(dependencies: MemoryDependencies, workspace_id: str, candidate_id: str) -> str:
-    """Judge one candidate, once; answers what became of it."""
+    """Judge one candidate once, and return what became of it."""
     with dependencies.database.reading(workspace_id) as scope:
         row = candidates.get_candidate(scope, candidate_id)
     if row.state != _PENDING:
@@ -91,7 +91,10 @@ def _judge(scope: Scope, row: sa.Row[Any], said: CandidateSaid, vector: Vector) 
 
 
 def _read_candidate(scope: Scope, row: sa.Row[Any], said: CandidateSaid, vector: Vector) -> _ReadCandidate:
-    """Raises NotFoundError when the fact it speaks of is forgotten, InvalidError when it has no place."""
+    """Read what is needed to judge a candidate.
+
+    Raises NotFoundError when its fact is forgotten, InvalidError when it has no scope.
+    """
     support = messages.list_messages_by_ids(scope, readings.eligible_messages(scope, row.evidence))
     about = writing.lock_fact(scope, row.about) if row.about is not None else None
     within = about.scope if about is not None else _within(said, row.person_id, support)
@@ -145,7 +148,7 @@ def _create(scope: Scope, heard: _ReadCandidate) -> str:
     )
     if made is not None:
         return candidates.record_judgement(scope, row.id, "kept", "new", fact_id=made.id, n=1)
-    # Somebody else was first with the same words, a moment ago.
+    # Another execution has just stored a fact with the same words.
     words = fingerprint(scope.workspace_id, heard.within, heard.statement.text)
     other = facts.fact_of_words(scope, heard.within, words)
     if other is None:

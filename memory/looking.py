@@ -1,4 +1,4 @@
-"""Let the model read messages that are due and store its candidates: the first half of remembering."""
+"""First half of remembering: the model reads messages that are due, and its candidates are stored."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _MOST_QUESTIONS = 10
 
 
 def read_due_messages(dependencies: MemoryDependencies, workspace_id: str, run_id: str) -> list[str]:
-    """Read the messages that are due, a person at a time; answers the candidates that wait to be judged.
+    """Read the messages that are due, one person at a time, and return the candidates that wait for judgement.
 
-    While somebody else reads, nothing is read twice: those go on. A model that is away or of no use is no failure:
-    the messages stay due, and the watch rings for them.
+    While another execution reads, this one reads nothing, and only returns what waits. When the model is unavailable or
+    its answer is unusable, the messages stay due, and the watch rings for them.
     """
     with leases.hold_lease(dependencies.database, f"remember:{workspace_id}"[:64], run_id[:64], _LEASE) as mine:
         for _ in range(_MOST_QUESTIONS if mine else 0):
@@ -36,7 +36,7 @@ def read_due_messages(dependencies: MemoryDependencies, workspace_id: str, run_i
 
 
 def _read_due(dependencies: MemoryDependencies, workspace_id: str) -> bool:
-    """Read what one person said that is due; False when there was nothing, or it could not be read now."""
+    """Read the due messages of one person; False when there were none or they could not be read now."""
     with dependencies.database.reading(workspace_id) as scope:
         said = readings.due_messages(scope)
     if not said:
@@ -68,7 +68,7 @@ def _store(scope: Scope, said: Sequence[Message], found: Sequence[verdict.Checke
 
 
 def _known(dependencies: MemoryDependencies, workspace_id: str, said: Sequence[Message]) -> list[MemoryFact]:
-    """What is remembered and might be what a message speaks of."""
+    """Return the facts that a message may be about."""
     found: dict[str, MemoryFact] = {}
     for message in said:
         within = scopes.visible_scopes(message.person_id, message.task_id)

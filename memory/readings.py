@@ -1,4 +1,4 @@
-"""Track which messages are still to be read for memory. Only a person's own words are read."""
+"""Readings: which messages of people are still to be read for the memory."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MOST_ATTEMPTS = 3
 
 
 def note_read(scope: Scope, turn: Turn, message_ids: Sequence[str]) -> None:
-    """A turn ends that has read these messages: those of a person are due, and the bell rings for them.
+    """Mark a person's messages that a turn has read as due, and ring for them.
 
-    Part of the transaction that closes the turn; a turn that read no word of a person costs nothing.
+    Runs in the transaction that closes the turn; does nothing for a turn that read no message of a person.
     """
     said = (
         [message for message in messages.list_messages_by_ids(scope, message_ids) if _is_evidence(message)]
@@ -38,7 +38,7 @@ def note_read(scope: Scope, turn: Turn, message_ids: Sequence[str]) -> None:
 
 
 def read_again(scope: Scope, message_ids: Sequence[str], cause: str) -> int:
-    """Let messages that were read be read once more, for what they still support; answers how many."""
+    """Make messages due once more, for what they still support, and return how many."""
     again = scope.change(
         scope.update(readings)
         .where(readings.c.message_id.in_(list(message_ids)), readings.c.state.in_(("read", "given_up")))
@@ -50,7 +50,7 @@ def read_again(scope: Scope, message_ids: Sequence[str], cause: str) -> int:
 
 
 def due_messages(scope: Scope) -> list[Message]:
-    """The oldest messages that are due, all of one person."""
+    """Return the oldest messages that are due, all of one person."""
     query = scope.select(readings.c.message_id, readings.c.person_id).where(readings.c.state == "due")
     rows = scope.rows(query.order_by(readings.c.attempts, readings.c.due_at, readings.c.message_id).limit(MOST_AT_ONCE))
     mine = [row.message_id for row in rows if row.person_id == rows[0].person_id]
@@ -58,7 +58,7 @@ def due_messages(scope: Scope) -> list[Message]:
 
 
 def mark_read(scope: Scope, message_ids: Sequence[str]) -> bool:
-    """They were read; False when one of them was read, or revoked, by somebody else meanwhile."""
+    """Mark the messages as read; False when one of them was read or revoked meanwhile."""
     now_read = (
         scope.update(readings)
         .where(readings.c.message_id.in_(list(message_ids)), readings.c.state == "due")
@@ -68,14 +68,14 @@ def mark_read(scope: Scope, message_ids: Sequence[str]) -> bool:
 
 
 def mark_failed(scope: Scope, message_ids: Sequence[str]) -> None:
-    """The model said nothing usable about them: another try later, and after a few none."""
+    """Note that the model gave nothing usable: the messages are tried later again, a few times at most."""
     mine = scope.update(readings).where(readings.c.message_id.in_(list(message_ids)), readings.c.state == "due")
     scope.change(mine.values(attempts=readings.c.attempts + 1, rung_at=scope.now))
     scope.change(mine.where(readings.c.attempts >= MOST_ATTEMPTS).values(state="given_up"))
 
 
 def revoke_messages(scope: Scope, message_ids: Sequence[str]) -> int:
-    """No word of these messages becomes memory again; answers for how many that is new. The messages stay."""
+    """Revoke messages as sources of the memory, and return how many were not revoked before. The messages stay."""
     found = messages.list_messages_by_ids(scope, message_ids)
     known = {row.message_id for row in scope.rows(_among(scope, message_ids))}
     for message in found:
@@ -86,19 +86,19 @@ def revoke_messages(scope: Scope, message_ids: Sequence[str]) -> int:
 
 
 def eligible_messages(scope: Scope, message_ids: Sequence[str]) -> tuple[str, ...]:
-    """Those of the messages that may still be evidence, in their order."""
+    """Return those of the messages that may still be evidence, in their order."""
     may = {row.message_id for row in scope.rows(_among(scope, message_ids)) if row.state != "revoked"}
     return tuple(one for one in dict.fromkeys(message_ids) if one in may)
 
 
 def waiting_since(scope: Scope, before: datetime, limit: int = 50) -> list[str]:
-    """Messages that are due and were not rung for since then."""
+    """Return messages that are due and were not rung for since then."""
     query = scope.select(readings.c.message_id).where(readings.c.state == "due", readings.c.rung_at < before)
     return [row.message_id for row in scope.rows(query.order_by(readings.c.due_at).limit(limit))]
 
 
 def ring_again(scope: Scope, message_ids: Sequence[str], bell_id: str) -> None:
-    """One bell for all of them: whoever answers looks for everything that is due."""
+    """Ring once for all of them: the reader looks for everything that is due."""
     scope.change(scope.update(readings).where(readings.c.message_id.in_(list(message_ids))).values(rung_at=scope.now))
     scope.ring(_answered(scope, message_ids[0], bell_id))
 

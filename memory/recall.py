@@ -1,4 +1,4 @@
-"""Recall facts that fit a question, within a time limit; a slow or failed recall never fails its caller."""
+"""Recall of facts that fit a question, within a time limit. A slow or failed recall never fails its caller."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ LEAST = 0.05
 
 @dataclass(frozen=True)
 class Recalled:
-    """Best first, each with how well it fits, from 0 to 1.
+    """Facts that fit, best first, each with how well it fits, from 0 to 1.
 
-    `degraded`: the index did not answer. `timed_out`: nothing was found out in time, which is not the same as nothing.
+    `degraded`: the index did not answer. `timed_out`: the search took too long, so an empty result says nothing.
     """
 
     items: tuple[tuple[MemoryFact, float], ...] = ()
@@ -45,7 +45,7 @@ def recall(
     seconds: float = 2.0,
     least: float = LEAST,
 ) -> Recalled:
-    """What fits `query` in these scopes, at least as well as `least`; trouble and slowness are an answer.
+    """Find what fits `query` in these scopes with at least the score `least`; failures are reported in the result.
 
     Raises ValueError without a scope.
     """
@@ -57,7 +57,7 @@ def recall(
     def look() -> None:
         done.append(_found(search, where, query, min(limit, MOST), seconds, least))
 
-    # A thread that is too slow is left to end by itself: its answer is of no use to anybody then.
+    # A thread that is too slow is left to end alone; nothing uses its answer then.
     worker = threading.Thread(target=look, name="recall", daemon=True)
     worker.start()
     worker.join(seconds)

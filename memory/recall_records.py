@@ -1,4 +1,4 @@
-"""Record which calls were given which facts, and clear their results when a fact is forgotten."""
+"""Records of which calls were given which facts; their results are cleared when a fact is forgotten."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FORGOTTEN = {"facts": [], "note": "something that was recalled here was forgott
 
 
 def note_recalled(scope: Scope, call: CallContext, told: Sequence[MemoryFact]) -> None:
-    """The call is told these facts, and its step relies on them; part of the transaction before it answers."""
+    """Record that a call is given these facts; part of the transaction before it answers."""
     for fact in told:
         scope.insert_new(recalls, call_id=call.call_id, fact_id=fact.id, n=fact.current.n, created_at=scope.now)
     turn_id, n, _seq = call.call_id.rsplit(":", 2)
@@ -22,7 +22,7 @@ def note_recalled(scope: Scope, call: CallContext, told: Sequence[MemoryFact]) -
 
 
 def clear_recalled(scope: Scope, fact_ids: Sequence[str]) -> int:
-    """No later step is shown what a call was told of these facts; answers how many calls were."""
+    """Clear the results of calls that were given these facts, and return how many there were."""
     told = scope.rows(scope.select(recalls.c.call_id).where(recalls.c.fact_id.in_(list(fact_ids))))
     calls = sorted({row.call_id for row in told})
     return ledger.forget_results(scope, calls, _FORGOTTEN) if calls else 0

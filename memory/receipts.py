@@ -25,7 +25,7 @@ _LOOK_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Receipt:
-    """`state` is `requested`, `cleared` (the database is clean) or `done` (the index is too)."""
+    """Receipt of a forget. `state` is `requested`, `cleared` (the database is clean) or `done` (the index is too)."""
 
     card_id: str
     person_id: str
@@ -49,7 +49,7 @@ def get_receipt(scope: Scope, card_id: str) -> Receipt:
 
 
 def lock_receipt(scope: Scope, card_id: str) -> Receipt:
-    """The receipt, which nobody changes until the transaction ends."""
+    """Return the receipt, locked until the transaction ends."""
     scope.first(scope.select(forgets.c.card_id).where(forgets.c.card_id == card_id).with_for_update())
     return get_receipt(scope, card_id)
 
@@ -59,7 +59,7 @@ def record_cleared(scope: Scope, card_id: str, counts: Mapping[str, int]) -> Non
 
 
 def check_forgotten(dependencies: MemoryDependencies, workspace_id: str, card_id: str) -> str:
-    """Look for what is left of it in the database and in the index; answers the state, `done` when nothing is."""
+    """Look for remains in the database and the index, and return the state, which is `done` when there are none."""
     with dependencies.database.reading(workspace_id) as scope:
         receipt = get_receipt(scope, card_id)
     if receipt.state != "cleared":
@@ -77,13 +77,13 @@ def check_forgotten(dependencies: MemoryDependencies, workspace_id: str, card_id
 
 
 def undone_since(scope: Scope, before: datetime, limit: int = 50) -> list[Receipt]:
-    """Forgets that are not through and were not rung for since then."""
+    """Return forgets that are not done and were not rung for since then."""
     query = scope.select(forgets).where(forgets.c.state != "done", forgets.c.rung_at < before)
     return [_receipt(row) for row in scope.rows(query.order_by(forgets.c.rung_at).limit(limit))]
 
 
 def ring_for_receipt(scope: Scope, receipt: Receipt) -> bool:
-    """Ring for a forget under an id that was never used; one caller wins."""
+    """Ring for a forget under a new id; False when another caller was first."""
     won = scope.change(
         scope.update(forgets)
         .where(forgets.c.card_id == receipt.card_id, forgets.c.ring == receipt.ring, forgets.c.state != "done")
@@ -108,7 +108,7 @@ def _in_database(database: Database, workspace_id: str, receipt: Receipt) -> dic
 
 
 def _in_index(dependencies: MemoryDependencies, workspace_id: str, receipt: Receipt) -> dict[str, Any]:
-    """`index_away` where it cannot be asked: then nothing is promised of it yet."""
+    """Look for remains in the index; `index_away` when it does not answer, since nothing is known then."""
     mine = [EntryKey(ROOM, fact_id) for fact_id in receipt.fact_ids]
     with dependencies.database.reading(workspace_id) as scope:
         names = list(collections.list_collections(scope).values())

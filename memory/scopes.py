@@ -17,7 +17,7 @@ def of_task(task_id: str) -> str:
 
 
 def scope_named(said: str, person_id: str, task_id: str | None) -> str:
-    """The scope for `person`, `workspace` or `task`; raises InvalidError for anything else, or a task without one."""
+    """Return the scope for `person`, `workspace` or `task`; raises InvalidError for others, or a task without id."""
     match said:
         case "person":
             return of_person(person_id)
@@ -32,16 +32,16 @@ def scope_named(said: str, person_id: str, task_id: str | None) -> str:
 
 
 def visible_scopes(person_id: str, task_id: str | None = None) -> tuple[str, ...]:
-    """What a person may see, in a task where one is named."""
+    """Return the scopes that a person may see, with that of a task when one is given."""
     own = (of_person(person_id), WORKSPACE)
     return own if task_id is None else (*own, of_task(task_id))
 
 
 def may_see(scope: str, person_id: str) -> bool:
-    """Whether a fact of this scope may be shown to a person: nobody reads another person's."""
+    """Tell whether a person may see facts of this scope: those of another person are private."""
     return not scope.startswith(_PERSON) or scope == of_person(person_id)
 
 
 def scope_label(scope: str) -> str:
-    """As people and programs see it: `person`, `workspace` or `task:ID`."""
+    """Return the scope as shown to people and programs: `person`, `workspace` or `task:ID`."""
     return "person" if scope.startswith(_PERSON) else scope

@@ -1,4 +1,4 @@
-"""Suppressions: fingerprints of forgotten statements, which must not be remembered again by themselves."""
+"""Suppressions: fingerprints of forgotten statements, which are not remembered again automatically."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memory.tables import suppressions
 
 
 def suppress_statement(scope: Scope, within: str, text: str, card_id: str) -> bool:
-    """Keep a statement away from a scope; False when it is kept away already."""
+    """Suppress a statement in a scope; False when it is suppressed already."""
     return scope.insert_new(
         suppressions,
         scope=within,
@@ -20,7 +20,7 @@ def suppress_statement(scope: Scope, within: str, text: str, card_id: str) -> bo
 
 
 def is_suppressed(scope: Scope, within: str, text: str) -> bool:
-    """Whether a statement is kept away; each time that it is, is counted."""
+    """Tell whether a statement is suppressed, and count each time that it is."""
     met = scope.update(suppressions).where(
         suppressions.c.scope == within,
         suppressions.c.fingerprint == fingerprint(scope.workspace_id, within, text),
@@ -29,7 +29,7 @@ def is_suppressed(scope: Scope, within: str, text: str) -> bool:
 
 
 def lift_suppression(scope: Scope, within: str, text: str) -> None:
-    """Let a statement be remembered again: the person wrote it down themselves."""
+    """Allow a statement again, because the person wrote it down themselves."""
     kept_away = scope.delete(suppressions).where(
         suppressions.c.scope == within,
         suppressions.c.fingerprint == fingerprint(scope.workspace_id, within, text),

@@ -1,4 +1,4 @@
-"""Tables of the memory: facts with versions and evidence, messages still to be read, what was forgotten."""
+"""Tables of the memory: facts with versions and evidence, messages to read, and forgotten statements."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ candidates = sa.Table(
     sa.Column("id", CANDIDATE_ID, primary_key=True),
     workspace_column(),
     sa.Column("person_id", ID, nullable=False),
-    # None as NULL: what was cleared leaves nothing that could be looked for.
+    # NULL for None, so that a cleared value leaves nothing to search for.
     sa.Column("body", sa.JSON(none_as_null=True)),
     sa.Column("evidence", sa.JSON, nullable=False),
     sa.Column("about", ID),

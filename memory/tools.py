@@ -1,4 +1,4 @@
-"""The agent's tools for the memory: recall, and propose; only people change what is remembered."""
+"""Tools of the agent for the memory: recall and propose. Only people change what is remembered."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FactId = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 def memory_tools(search: SearchDependencies, within: float) -> tuple[Tool, ...]:
-    """Every tool of this room; a recall takes `within` seconds at most."""
+    """Return every tool of the memory; a recall takes at most `within` seconds."""
     return (Recall(search, within), ProposeCorrection(search), ProposeForget())
 
 
@@ -32,7 +32,7 @@ class RecallArguments(MemoryArguments):
 
 
 class Recall:
-    """What is remembered of the person, the workspace and this task."""
+    """Recall facts about the person, the workspace and this task."""
 
     name = "recall"
     domain = "core"
@@ -66,7 +66,7 @@ class ProposeCorrectionArguments(MemoryArguments):
 
 
 class ProposeCorrection:
-    """Opens the card on which the person chooses; changes nothing itself."""
+    """Open the card on which the person chooses; changes nothing itself."""
 
     name = "propose_correction"
     domain = "core"
@@ -100,7 +100,7 @@ class ProposeForgetArguments(MemoryArguments):
 
 
 class ProposeForget:
-    """Opens the card that asks; forgets nothing itself."""
+    """Open the card that asks; forgets nothing itself."""
 
     name = "propose_forget"
     domain = "core"

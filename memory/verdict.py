@@ -1,4 +1,4 @@
-"""The model's verdict `memory_candidates`: the question, and the check of each item of the answer."""
+"""Verdict `memory_candidates` of the model: the question, and the check of each item of the answer."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class CandidateSaid(BaseModel):
 
 @dataclass(frozen=True)
 class Malformed:
-    """An item that is no candidate; its siblings are kept."""
+    """An item that cannot be read as a candidate; the other items are kept."""
 
     reason: str
 
@@ -83,7 +83,7 @@ class Candidates(BaseModel):
 
 @dataclass(frozen=True)
 class Checked:
-    """A candidate whose numbers are ids now; `wrong` says why it cannot be used."""
+    """A candidate with ids in place of numbers; `wrong` says why it cannot be used."""
 
     body: dict[str, Any]
     evidence: tuple[str, ...]
@@ -92,7 +92,7 @@ class Checked:
 
 
 def candidates_question(said: Sequence[Message], known: Sequence[MemoryFact]) -> list[Asked]:
-    """What the model is asked: messages and facts by number."""
+    """Build the question for the model: messages and facts by number."""
     told = {
         "messages": [
             {
@@ -118,7 +118,7 @@ def candidates_question(said: Sequence[Message], known: Sequence[MemoryFact]) ->
 
 
 def check_candidates(verdict: Candidates, said: Sequence[Message], known: Sequence[MemoryFact]) -> list[Checked]:
-    """Every item of the verdict, the wrong ones with their reason; an item names only what it was shown."""
+    """Check every item of the verdict. An unusable one keeps its reason; an item may name only what it was shown."""
     items: Sequence[CandidateSaid | Malformed] = verdict.candidates[:MOST_CANDIDATES]
     return [_check(item, said, known) for item in items]
 
@@ -142,9 +142,10 @@ def _check(item: CandidateSaid | Malformed, said: Sequence[Message], known: Sequ
 
 
 def began_to_hold(said: str | None, else_at: datetime) -> datetime:
-    """When it began to hold: as the person says, else when they said it. What is no date is not believed.
+    """Return when a statement began to hold: as the person says, or else when they said it.
 
-    A day without an hour means its end, or when they said it: on the day of a change the new is not older than the old.
+    Text that is no date is ignored. A day without an hour means its end, or the time of the message if that is earlier,
+    so that on the day of a change the new statement is not older than the old one.
     """
     try:
         found = datetime.fromisoformat(said) if said else else_at

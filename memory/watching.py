@@ -17,7 +17,7 @@ _GIVEN_UP = timedelta(days=1)
 
 
 def watch_memory(database: Database, workspace_id: str, pause: timedelta) -> int:
-    """One pass over a workspace; answers how many bells it rang. Never raises for a single row's trouble."""
+    """Make one pass over a workspace, and return how many bells it rang. An error in one row does not stop the pass."""
     with database.reading(workspace_id) as scope:
         before = scope.now - pause * _PATIENCE
         due = readings.waiting_since(scope, before) or candidates.sources_of_waiting(scope, before)

@@ -1,4 +1,4 @@
-"""Write facts: each change is a version with its evidence and its search entry."""
+"""Changes of facts: each change is a version with its evidence and its search entry."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from memory.tables import facts as fact_rows
 
 @dataclass(frozen=True)
 class FactStatement:
-    """What a version says. `vector` is the text's own, made before the transaction."""
+    """Content of a version. `vector` is the text's own, made before the transaction."""
 
     text: str
     vector: Vector
@@ -33,7 +33,7 @@ class FactStatement:
 
 @dataclass(frozen=True)
 class FactSource:
-    """Where a statement comes from: the person's message, or their correction."""
+    """Source of a statement: the person's message, or their correction."""
 
     kind: str
     id: str
@@ -42,7 +42,7 @@ class FactSource:
 def create_fact(
     scope: Scope, *, within: str, person_id: str, said: FactStatement, sources: Sequence[FactSource]
 ) -> MemoryFact | None:
-    """A fact with its first version; None when the scope has one of the same words already."""
+    """Create a fact with its first version; None when the scope has one with the same words."""
     fact_id = scope.ids.new("fact")
     added = scope.insert_new(
         fact_rows,
@@ -64,7 +64,7 @@ def create_fact(
 
 
 def confirm_fact(scope: Scope, fact: MemoryFact, sources: Sequence[FactSource]) -> int:
-    """More evidence for the version that stands; what is evidence for it already adds nothing."""
+    """Add evidence to the current version; evidence that it already has adds nothing."""
     known = {(one.kind, one.source_id) for one in facts.evidence_of(scope, fact.id)}
     new = [source for source in sources if (source.kind, source.id) not in known]
     if new:
@@ -77,7 +77,7 @@ def confirm_fact(scope: Scope, fact: MemoryFact, sources: Sequence[FactSource]) 
 def add_version(
     scope: Scope, fact: MemoryFact, *, role: str, said: FactStatement, sources: Sequence[FactSource], ends_the_old: bool
 ) -> int:
-    """A version in the place of the one that stands; with `ends_the_old` that one held until the new one began."""
+    """Replace the current version; with `ends_the_old` that one held until the new one began."""
     n = _next(scope, fact.id)
     _supersede(scope, fact, said.valid_from if ends_the_old else None)
     _insert_version(scope, fact.id, n, said)
@@ -87,7 +87,7 @@ def add_version(
 
 
 def add_old_version(scope: Scope, fact: MemoryFact, *, said: FactStatement, sources: Sequence[FactSource]) -> int:
-    """What held before the version that stands and is heard of only now; that one goes on standing."""
+    """Add a version that held before the current one and became known only now; the current one stays."""
     n = _next(scope, fact.id)
     _insert_version(scope, fact.id, n, said, valid_to=fact.current.valid_from, superseded_at=scope.now)
     add_evidence(scope, fact.id, n, "origin", sources)
@@ -96,7 +96,7 @@ def add_old_version(scope: Scope, fact: MemoryFact, *, said: FactStatement, sour
 
 
 def make_current(scope: Scope, fact: MemoryFact, n: int, text: str, vector: Vector) -> None:
-    """Let a version stand: it is what is recalled from now on."""
+    """Make a version the current one, which recalls return from now on."""
     print_of = fingerprint(scope.workspace_id, fact.scope, text)
     other = facts.fact_of_words(scope, fact.scope, print_of)
     mine = other is None or other.id == fact.id
@@ -110,7 +110,7 @@ def make_current(scope: Scope, fact: MemoryFact, n: int, text: str, vector: Vect
 
 
 def lock_fact(scope: Scope, fact_id: str) -> MemoryFact:
-    """The fact, which nobody changes until the transaction ends; raises NotFoundError when it is forgotten."""
+    """Return the fact, locked until the transaction ends; raises NotFoundError when it is forgotten."""
     scope.first(scope.select(fact_rows.c.id).where(fact_rows.c.id == fact_id).with_for_update())
     fact = facts.facts_by_ids(scope, [fact_id]).get(fact_id)
     if fact is None or not fact.known:

@@ -1,1 +1,1 @@
-"""What is shared: objects and their versions."""
+"""Shared workspace: objects and their versions."""

@@ -1,4 +1,4 @@
-"""Short transactions in one workspace, for work that also moves bytes between them."""
+"""Short transactions in one workspace, for operations that move bytes between them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.database import Database, Scope
 
 
 class Access(Protocol):
-    """What opens transactions: a tool call's context, whose writes are fenced, or a `WorkspaceAccess`."""
+    """Opens transactions: a tool call's context, whose writes are fenced, or a `WorkspaceAccess`."""
 
     def transaction(self) -> AbstractContextManager[Scope]: ...
 
@@ -19,7 +19,7 @@ class Access(Protocol):
 
 @dataclass(frozen=True)
 class WorkspaceAccess:
-    """The access of a person or program that may write in this workspace."""
+    """Access of a person or program that may write in this workspace."""
 
     database: Database
     workspace_id: str

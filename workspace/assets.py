@@ -1,4 +1,4 @@
-"""Store the bytes of works under their own SHA-256."""
+"""Asset store: the bytes of works under their own SHA-256."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Asset:
-    """Stored bytes. `size` is in bytes; `media_type` is what the bytes themselves look like."""
+    """Stored bytes. `size` is in bytes; `media_type` is detected from the bytes."""
 
     sha256: str
     size: int
@@ -34,7 +34,7 @@ class Asset:
 
 
 class Assets:
-    """A store of bytes on any fsspec address; what is there is complete and never changes."""
+    """Store of bytes at any fsspec address. A stored file is always complete and never changes."""
 
     def __init__(self, url: str, *, size_limit: int = SIZE_LIMIT) -> None:
         self._files, self._root = url_to_fs(url)
@@ -42,9 +42,9 @@ class Assets:
         self._size_limit = size_limit
 
     def put(self, data: bytes | IO[bytes] | Iterable[bytes], *, declared: str | None = None) -> Asset:
-        """Store bytes, unless they are there already. `declared` narrows what is found to be text, nothing else.
+        """Store bytes, unless they are stored already. `declared` may only refine the type of a text.
 
-        Raises InvalidError when there are more bytes than the store takes; nothing is kept of them then.
+        Raises InvalidError when there are more bytes than the store takes; none of them are kept then.
         """
         digest, sniffer, size = hashlib.sha256(), Sniffer(), 0
         with _Incoming(Path(self._root) if self._local else None) as incoming:
@@ -63,19 +63,19 @@ class Assets:
         return bool(self._files.exists(self._path(sha256)))
 
     def open(self, sha256: str) -> IO[bytes]:
-        """A stream that can seek, for the caller to close; raises NotFoundError."""
+        """Open a seekable stream, which the caller closes; raises NotFoundError."""
         try:
             return cast(IO[bytes], self._files.open(self._path(sha256), "rb"))
         except FileNotFoundError:
             raise NotFoundError(f"no bytes are stored as {sha256}") from None
 
     def read(self, sha256: str) -> bytes:
-        """All the bytes; for what is known to be small. Raises NotFoundError."""
+        """Read all the bytes of something known to be small; raises NotFoundError."""
         with self.open(sha256) as stream:
             return stream.read()
 
     def chunks(self, sha256: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-        """The bytes from `start` up to `stop`, a chunk at a time; raises NotFoundError before the first."""
+        """Yield the bytes from `start` up to `stop` in chunks; raises NotFoundError before the first."""
         return _range(self.open(sha256), start, stop)
 
     def _keep(self, incoming: _Incoming, sha256: str, size: int) -> None:
@@ -96,7 +96,7 @@ class Assets:
 
 
 class _Incoming:
-    """A file being written, beside the store when that is local so that a rename makes it whole at once."""
+    """A file being written. In a local store it lies beside it, so that a rename completes it in one step."""
 
     def __init__(self, root: Path | None) -> None:
         self._folder = root / "incoming" if root else Path(tempfile.gettempdir())

@@ -59,7 +59,7 @@ def store_collection(
 
 
 def items_of(assets: Assets, collection: Object) -> list[CollectionItem]:
-    """What the collection names; objects deleted since are named still. Raises InvalidError for another kind."""
+    """Return the items of a collection, deleted objects included; raises InvalidError for another kind of object."""
     if collection.kind != "collection":
         raise InvalidError(f"{collection.title!r} is a {collection.kind}, not a collection")
     content = json.loads(assets.read(collection.sha256))

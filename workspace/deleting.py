@@ -1,4 +1,4 @@
-"""Delete an object: a card asks a person, and the deletion follows their confirmation."""
+"""Deletion of an object: a card asks a person, and the deletion follows their confirmation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DeleteObjectArguments(BaseModel):
 
 
 class DeleteObject:
-    """Opens the card that asks; deletes nothing itself."""
+    """Open the card that asks; deletes nothing itself."""
 
     name = DELETE_ACT
     domain = "document"
@@ -54,7 +54,7 @@ class DeleteObject:
 def answer_delete_card(scope: Scope, card: Card) -> None:
     """Delete the object that the card names if the answer is `confirm`, then deliver the answer.
 
-    Raises ConflictError, and so leaves the card open, when the object has moved since the question was asked.
+    Raises ConflictError, which leaves the card open, when the object has changed since the question.
     """
     if card.answer_option == "confirm":
         object_id, version = str(card.subject["object_id"]), int(card.subject["version"])

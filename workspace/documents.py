@@ -1,4 +1,4 @@
-"""Documents: Markdown text kept as objects. Bytes are stored before the row that names them."""
+"""Documents: Markdown text stored as objects. The bytes are stored before the row that names them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _TRIES = 5
 
 @dataclass(frozen=True)
 class EditedDocument:
-    """The document after an edit. `counts` says how many places each edit changed; none when nothing changed.
+    """A document after an edit. `counts` says how many places each edit changed; empty when nothing changed.
 
-    `alike` names the edits (from 1) that matched but for quotes and blanks, `notes` say why nothing changed, and
-    `moved_from` is the version that the asker knew when the edits met a newer one.
+    `alike` names the edits (from 1) that matched except for quotes and blanks, and `notes` say why nothing changed.
+    `moved_from` is the version that the caller knew, when the edits were made on a newer one.
     """
 
     object: Object
@@ -73,10 +73,10 @@ def rewrite_document(
     title: str | None = None,
     task_id: str | None = None,
 ) -> Object:
-    """Put a whole new text on top of `base_version`, once for its `cause`; a task must have read that version.
-    The same text and title again make no version.
+    """Replace the whole text of `base_version`, once for its `cause`; a task must have read that version.
 
-    Raises ConflictError with `current_version` when the document has moved, InvalidError when it is no text.
+    The same text and title again make no version. Raises ConflictError with `current_version` when the document has
+    changed, InvalidError when it is no text.
     """
     with access.reading() as scope:
         if before := objects.object_made_by(scope, cause):
@@ -108,7 +108,7 @@ def rewrite_document(
 
 @dataclass(frozen=True)
 class PreparedEdit:
-    """An edit whose new text is stored as bytes and waits for its row; no `asset` when nothing changes."""
+    """An edit whose new text is stored as bytes and whose row is not written yet; no `asset` when nothing changes."""
 
     base: Object
     outcome: AppliedEdits | UnchangedText
@@ -116,7 +116,7 @@ class PreparedEdit:
 
 
 def prepare_edit(access: Access, assets: Assets, object_id: str, edits: Sequence[TextEdit]) -> PreparedEdit:
-    """Make the edits on the newest text, all or nothing; the slow part, outside of any transaction.
+    """Make the edits on the newest text, all or nothing. This is the slow part, outside of any transaction.
 
     Raises ConflictError with `current_version` and `conflicts` when an edit cannot be made.
     """
@@ -142,7 +142,7 @@ def put_edit(
 ) -> EditedDocument:
     """Write the row of a prepared edit, once for its `cause`.
 
-    Raises ConflictError with `current_version` when the document has moved since it was prepared.
+    Raises ConflictError with `current_version` when the document has changed since it was prepared.
     """
     base = prepared.base
     if prepared.asset is None:
@@ -174,10 +174,10 @@ def edit_document(
     cause: str,
     task_id: str | None = None,
 ) -> EditedDocument:
-    """Edit the newest text by snippet, all or nothing, once for its `cause`; a version that arrives meanwhile is
-    edited instead. A task must have read the document, in any version.
+    """Edit the newest text by snippet, all or nothing, once for its `cause`.
 
-    Raises ConflictError as `prepare_edit`, and when the document never stands still.
+    When a version arrives meanwhile, that one is edited instead. A task must have read the document, in any version.
+    Raises ConflictError as `prepare_edit` does, and when new versions keep arriving.
     """
     tries = 0
     while True:
@@ -198,16 +198,16 @@ def edit_document(
 
 
 def read_document(assets: Assets, work: Object) -> str:
-    """The text of a version; raises InvalidError when it is no text, or too long to be handled as one."""
+    """Return the text of a version; raises InvalidError when it is no text, or too long."""
     _text_object(work)
-    # A sign is at most four bytes.
+    # A character is at most four bytes.
     if work.size > 4 * TEXT_LIMIT:
         raise InvalidError(f"{work.title!r} has {work.size} bytes, too many to be handled as text")
     return assets.read(work.sha256).decode("utf-8")
 
 
 def store_text(assets: Assets, content: str, media_type: str = MARKDOWN) -> Asset:
-    """The bytes of a text; raises InvalidError for what is no text or has over a million characters."""
+    """Store the bytes of a text; raises InvalidError when it is no text or has over a million characters."""
     if len(content) > TEXT_LIMIT:
         raise InvalidError(f"the text has {len(content)} characters; {TEXT_LIMIT} is the most")
     try:

@@ -1,4 +1,4 @@
-"""Apply snippet edits to a text: every one of them finds its place, or nothing changes."""
+"""Snippet edits of a text: every edit finds its place, or nothing changes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from workspace.snippets import SnippetPlace
 TEXT_LIMIT = 1_000_000
 SNIPPET_LIMIT = 100_000
 PLACES_SHOWN = 10
-# A new text of one or two characters stands anywhere, and proves nothing.
+# A new text of one or two characters occurs anywhere, so it proves nothing.
 _TELLING = 3
 
 
 @dataclass(frozen=True)
 class TextEdit:
-    """Put `replace` where `find` stands: in its only place, or with `all` in each of them."""
+    """Replace `find` with `replace`: in its only place, or with `all` in each of its places."""
 
     find: str
     replace: str
@@ -31,7 +31,7 @@ class TextEdit:
 
 @dataclass(frozen=True)
 class EditProblem:
-    """Why the edit number `edit` (from 1) cannot be made; `count` is how often its snippet stands in the text."""
+    """Reason why edit number `edit` (from 1) cannot be made; `count` is how often its snippet occurs in the text."""
 
     edit: int
     reason: Literal["empty", "missing", "already", "ambiguous", "overlap", "size"]
@@ -43,7 +43,7 @@ class EditProblem:
 
 @dataclass(frozen=True)
 class AppliedEdits:
-    """The new text, with how many places each edit changed; `alike` names edits matched but for quotes and blanks."""
+    """The new text and how many places each edit changed; `alike` names edits matched except for quotes and blanks."""
 
     text: str
     counts: tuple[int, ...]
@@ -52,23 +52,23 @@ class AppliedEdits:
 
 @dataclass(frozen=True)
 class UnchangedText:
-    """Every edit is as it should be already; the notes say why, one an edit."""
+    """Nothing to change: the text already is as every edit asks. The notes say why, one for each edit."""
 
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class RefusedEdits:
-    """At least one edit cannot be made, so none was."""
+    """At least one edit cannot be made, so none was made."""
 
     problems: tuple[EditProblem, ...]
 
 
 def apply_edits(text: str, edits: Sequence[TextEdit]) -> AppliedEdits | UnchangedText | RefusedEdits:
-    """Look every snippet up in the text as it stands, then change all the places at once.
+    """Look up every snippet in the original text, then change all the places together.
 
-    A snippet that stands nowhere may match where only quote shapes, no-break blanks, blanks at line ends, line ends or
-    the composition of accents differ; there the author's own stay wherever the edit changes nothing.
+    A snippet that does not occur may match where only quote shapes, no-break blanks, blanks at line ends, line ends or
+    the composition of accents differ. There the author's own are kept wherever the edit changes nothing.
     """
     page = _Text(text)
     plans = [_plan(page, number, edit) for number, edit in enumerate(edits, start=1)]
@@ -111,7 +111,7 @@ class _Plan:
 
 
 class _Text:
-    """A text with what is looked up in it more than once."""
+    """A text with the forms of it that are needed more than once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -124,7 +124,7 @@ class _Text:
 
 @dataclass(frozen=True)
 class _Found:
-    """Spans of a snippet in `text`, which is the folded text when it stands there only alike."""
+    """Spans of a snippet in `text`, which is the folded text when the snippet matches only there."""
 
     text: str
     spans: list[tuple[int, int]]
@@ -164,7 +164,7 @@ def _plan(page: _Text, number: int, edit: TextEdit) -> _Plan | EditProblem:
 
 
 def _find(page: _Text, snippet: str) -> _Found:
-    """Where it stands exactly; only if nowhere, where it stands alike."""
+    """Find a snippet exactly, or else in the folded text."""
     if spans := snippets.exact_places(page.text, snippet):
         return _Found(page.text, spans, None)
     return _Found(page.folded.text, snippets.alike_places(page.folded, snippet), page.folded)
@@ -181,7 +181,7 @@ def _with_lines_of(page: _Text, new: str) -> str:
 
 
 def _stands_there(text: str, start: int, find: str, replace: str) -> bool:
-    """Whether this place reads as the new text already, which happens when the new text holds the old one."""
+    """Tell whether this place already reads as the new text, as when the new text contains the old one."""
     at = replace.find(find)
     while at >= 0:
         if start >= at and text.startswith(replace, start - at):

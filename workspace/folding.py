@@ -1,4 +1,4 @@
-"""Fold a text so that it compares as a reader sees it, without keyboard and editor differences."""
+"""Folding of a text, so that it compares as a reader sees it, without keyboard and editor differences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _JOINER = "\u200d"
 
 @dataclass(frozen=True)
 class Folded:
-    """`text` is the folded form; its character `i` stands for the original's `starts[i]:ends[i]`."""
+    """A folded text. Its character `i` comes from `starts[i]:ends[i]` of the original."""
 
     text: str
     starts: array[int]
@@ -27,7 +27,7 @@ class Folded:
 
 
 def fold(original: str) -> Folded:
-    """Straight quotes, plain blanks, composed accents, `\\n` for line ends, and no blanks before them."""
+    """Fold a text: straight quotes, plain blanks, composed accents, `\\n` for line ends, and no blanks before them."""
     characters: list[str] = []
     starts, ends = array("l"), array("l")
     position = 0
@@ -48,7 +48,7 @@ def fold(original: str) -> Folded:
 
 
 def is_between_characters(text: str, position: int) -> bool:
-    """Whether `position` cuts no accent from its letter and no joined sign in two."""
+    """Tell whether `position` separates no accent from its letter and splits no joined sign."""
     if not 0 < position < len(text):
         return True
     return not (_continues(text[position]) or text[position - 1] == _JOINER)

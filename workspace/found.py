@@ -1,4 +1,4 @@
-"""Read objects: a work with the version that was asked for."""
+"""Objects as read: a work with the version that was asked for."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from workspace.tables import object_tasks, objects, versions
 
 @dataclass(frozen=True)
 class Object:
-    """A work as of one of its versions, the current one unless another was asked for.
+    """A work in one of its versions: the current one, unless another was asked for.
 
-    `current_version` is the newest; `stale` says that what it was made from has moved on; `size` is in bytes.
+    `current_version` is the newest; `stale` says that what it was made from has changed since; `size` is in bytes.
     """
 
     id: str
@@ -39,7 +39,7 @@ class Object:
 
 
 def get_object(scope: Scope, object_id: str, version: int | None = None) -> Object:
-    """The object as of `version`; raises NotFoundError, also for a deleted object."""
+    """Return the object in `version`; raises NotFoundError, also for a deleted object."""
     check_id(object_id)
     found = scope.first(objects_with_version(scope, version).where(objects.c.id == object_id))
     if found is None:
@@ -51,7 +51,7 @@ def get_object(scope: Scope, object_id: str, version: int | None = None) -> Obje
 
 
 def object_made_by(scope: Scope, cause: str) -> Object | None:
-    """What a write of this cause has made: the object as of that version, even when it was deleted since."""
+    """Return what a write of this cause made: the object in that version, even if it was deleted since."""
     made = scope.first(scope.select(versions.c.object_id, versions.c.version).where(versions.c.cause == cause))
     if made is None:
         return None
@@ -60,7 +60,7 @@ def object_made_by(scope: Scope, cause: str) -> Object | None:
 
 
 def objects_by_ids(scope: Scope, object_ids: Collection[str]) -> dict[str, Object]:
-    """The objects of these ids that are there and not deleted."""
+    """Return the objects with these ids that exist and are not deleted."""
     wanted = [object_id for object_id in object_ids if is_id(object_id)]
     if not wanted:
         return {}
@@ -72,7 +72,7 @@ def objects_by_ids(scope: Scope, object_ids: Collection[str]) -> dict[str, Objec
 
 
 def check_id(object_id: str) -> None:
-    """Raise NotFoundError for what can be no id; a database driver would fail on some of it."""
+    """Raise NotFoundError for a text that cannot be an id; a database driver would fail on some of them."""
     if not is_id(object_id):
         raise NotFoundError(f"{object_id[:80]!r} is no id of an object")
 
@@ -82,7 +82,7 @@ def is_id(text: str) -> bool:
 
 
 def row_of(scope: Scope, object_id: str) -> Row[Any]:
-    """The object's own row, deleted or not; raises NotFoundError."""
+    """Return the object's own row, deleted or not; raises NotFoundError."""
     check_id(object_id)
     row = scope.first(scope.select(objects).where(objects.c.id == object_id))
     if row is None:
@@ -91,7 +91,7 @@ def row_of(scope: Scope, object_id: str) -> Row[Any]:
 
 
 def objects_with_version(scope: Scope, version: int | None) -> sa.Select[Any]:
-    """Objects with one of their versions: the current one, or the numbered one."""
+    """Build a query of objects with one of their versions: the current one, or the numbered one."""
     wanted = objects.c.version if version is None else sa.literal(version)
     return scope.select(
         objects.c.id,
@@ -112,7 +112,7 @@ def objects_with_version(scope: Scope, version: int | None) -> sa.Select[Any]:
 
 
 def task_ids_of(scope: Scope, object_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The tasks that each of these objects is linked to."""
+    """Return the tasks that each of these objects is linked to."""
     if not object_ids:
         return {}
     rows = scope.rows(
@@ -127,7 +127,7 @@ def task_ids_of(scope: Scope, object_ids: Collection[str]) -> dict[str, tuple[st
 
 
 def object_of(row: Row[Any], task_ids: tuple[str, ...]) -> Object:
-    """What a row of `joined` says."""
+    """Read an object from a row of `joined`."""
     return Object(
         id=row.id,
         kind=row.kind,

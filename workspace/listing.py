@@ -22,7 +22,7 @@ PAGE_LIMIT = 200
 
 @dataclass(frozen=True)
 class ObjectPage:
-    """A part of a list; `next` asks for the part after it, None says that this was the last."""
+    """A page of a list; `next` asks for the page after it, and is None on the last one."""
 
     items: tuple[Object, ...]
     next: str | None
@@ -30,7 +30,7 @@ class ObjectPage:
 
 @dataclass(frozen=True)
 class WorkVersion:
-    """One version of an object: whose, on top of which, and made how."""
+    """A version of an object: by whom, on top of which one, and how it was made."""
 
     object_id: str
     version: int
@@ -53,7 +53,7 @@ def list_objects(
     cursor: str | None = None,
     limit: int = PAGE,
 ) -> ObjectPage:
-    """Objects that are not deleted, newest first; `query` is words that the title holds, in any case and order."""
+    """Return objects that are not deleted, newest first; `query` is words of the title, in any case and order."""
     if not 1 <= limit <= PAGE_LIMIT:
         raise InvalidError(f"a page has 1 to {PAGE_LIMIT} items, not {limit}")
     statement = objects_with_version(scope, None).where(objects.c.deleted_at.is_(None))
@@ -74,14 +74,14 @@ def list_objects(
 
 
 def list_versions(scope: Scope, object_id: str) -> list[WorkVersion]:
-    """Every version, newest first; raises NotFoundError, also for a deleted object."""
+    """Return every version, newest first; raises NotFoundError, also for a deleted object."""
     get_object(scope, object_id)
     newest_first = scope.select(versions).where(versions.c.object_id == object_id).order_by(versions.c.version.desc())
     return [_version(row) for row in scope.rows(newest_first)]
 
 
 def version_holding(scope: Scope, sha256: str) -> WorkVersion:
-    """A version in this workspace that has these bytes; raises NotFoundError, so that a hash alone opens nothing."""
+    """Return a version in this workspace with these bytes; raises NotFoundError, so a hash alone opens nothing."""
     check_id(sha256)
     row = scope.first(
         scope.select(versions).where(versions.c.sha256 == sha256).order_by(versions.c.created_at.desc()).limit(1)

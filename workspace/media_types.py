@@ -1,4 +1,4 @@
-"""Detect the media type of some bytes by the bytes themselves."""
+"""Media types, detected from the bytes themselves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KINDS = {"image": "image", "video": "video", "audio": "audio", "model": "model3
 
 
 def kind_of(media_type: str) -> str:
-    """The kind of object that holds such bytes: a picture, a film, a sound, a model, or else a document."""
+    """Return the kind of object that holds such bytes: a picture, a film, a sound, a model, or else a document."""
     return _KINDS.get(media_type.partition("/")[0], "document")
 
 
@@ -31,7 +31,7 @@ def is_text(media_type: str) -> bool:
 
 
 class Sniffer:
-    """Fed with bytes in order, tells their media type.
+    """Detector that is fed with bytes in order.
 
     Text is UTF-8 from the first byte to the last; HTML and SVG count as plain text, so that nothing executes them.
     """
@@ -46,7 +46,7 @@ class Sniffer:
         self._read_as_text(chunk, final=False)
 
     def media_type(self, declared: str | None = None) -> str:
-        """The type, after the last byte; a `declared` Markdown, CSV or JSON is believed where text was found."""
+        """Return the type, after the last byte; a `declared` Markdown, CSV or JSON is accepted for a text."""
         self._read_as_text(b"", final=True)
         # A pattern of two letters must not turn an essay on BMW into a bitmap: text is asked first.
         if self._decoder is not None and not self._head.startswith(b"%PDF-"):

@@ -1,4 +1,4 @@
-"""The door to objects: works with versions that people and tasks share."""
+"""Objects: works with versions that people and tasks share."""
 
 from __future__ import annotations
 

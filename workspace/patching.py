@@ -1,4 +1,4 @@
-"""Replace text that was found alike, and keep the author's spelling in what does not change."""
+"""Patches of text that matched only when folded; the author's spelling is kept in what does not change."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ _COMPARED = 4_000_000
 
 
 def patched(original: str, folded: Folded, span: tuple[int, int], replace: str) -> str:
-    """What stands in the place of the folded `span`: `replace`, but with the original's own quotes, accents and
-    blanks wherever both read the same."""
+    """Return the replacement for the folded `span`.
+
+    It is `replace`, with the original's quotes, accents and blanks wherever both read the same.
+    """
     start, end = span
     new = fold(replace)
     pieces = []
@@ -30,7 +32,7 @@ def patched(original: str, folded: Folded, span: tuple[int, int], replace: str) 
 
 
 def _words(folded: Folded, start: int, end: int) -> list[str]:
-    """The folded text in words, blanks and signs; a letter keeps the marks it has in the original."""
+    """Split the folded text into words, blanks and signs; a letter keeps the marks that it has in the original."""
     words: list[str] = []
     in_word = False
     for at in range(start, end):
@@ -46,7 +48,7 @@ def _words(folded: Folded, start: int, end: int) -> list[str]:
 
 
 def _changes(olds: list[str], news: list[str]) -> list[tuple[bool, int, int, int, int]]:
-    """Stretches `(same, old from, old to, new from, new to)` in order, by words, in characters."""
+    """Return stretches `(same, old from, old to, new from, new to)` in order, by words, in characters."""
     head = _common(olds, news)
     tail = _common(olds[head:][::-1], news[head:][::-1])
     old_end, new_end = len(olds) - tail, len(news) - tail

@@ -1,4 +1,4 @@
-"""Tools that read the shared workspace, long texts a page at a time."""
+"""Tools that read the shared workspace, long texts by page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE = 10_000
 
 
 def page_of(text: str, page: int, size: int = PAGE) -> tuple[str, int]:
-    """The page (from 1) and how many there are; the pages joined are the text. Raises InvalidError past the last."""
+    """Return the page (from 1) and the number of pages; joined they are the text. Raises InvalidError past the last."""
     starts = [0]
     while len(text) - starts[-1] > size:
         starts.append(_break(text, starts[-1], size))
@@ -31,7 +31,7 @@ def page_of(text: str, page: int, size: int = PAGE) -> tuple[str, int]:
 
 
 def _break(text: str, start: int, size: int) -> int:
-    """After a line end in the last quarter of the page, else where no character is cut in two."""
+    """Find the end of a page: after a line end in the last quarter, or else where no character is split."""
     line_end = text.rfind("\n", start + size - size // 4, start + size)
     if line_end >= 0:
         return line_end + 1
@@ -49,7 +49,7 @@ class ReadObjectArguments(BaseModel):
 
 
 class ReadObject:
-    """Reads a document by pages, lists a collection, describes anything else; the task has seen it then."""
+    """Read a document by page, list a collection, or describe another object; the task has then seen it."""
 
     name = "read_object"
     domain = "core"
@@ -104,7 +104,7 @@ class ListObjectsArguments(BaseModel):
 
 
 class ListObjects:
-    """Lists the workspace's objects, newest first."""
+    """List the workspace's objects, newest first."""
 
     name = "list_objects"
     domain = "core"

@@ -1,4 +1,4 @@
-"""Record which versions each task has seen of the objects it works with."""
+"""Sight: which versions each task has seen of the objects it works with."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from workspace.tables import object_tasks, objects
 
 
 def link_object(scope: Scope, object_id: str, task_id: str) -> None:
-    """Hand the object to the task as it stands now; what the task has seen of it before stays as it was."""
+    """Link the current version of an object to the task; what the task has seen of it before does not change."""
     mark_seen(scope, object_id, task_id, get_object(scope, object_id).version, raise_it=False)
 
 
 def mark_seen(scope: Scope, object_id: str, task_id: str, version: int, *, raise_it: bool = True) -> None:
-    """Note that the task knows this version; an older one than it knew changes nothing."""
+    """Record that the task has seen this version; an older one than it has seen changes nothing."""
     if scope.insert_new(object_tasks, object_id=object_id, task_id=task_id, seen_version=version):
         scope.changed("object", object_id)
     elif raise_it:
@@ -35,7 +35,7 @@ def mark_seen(scope: Scope, object_id: str, task_id: str, version: int, *, raise
 
 
 def seen_version(scope: Scope, object_id: str, task_id: str) -> int:
-    """The newest version the task knows; 0 when it knows none."""
+    """Return the newest version that the task has seen; 0 when it has seen none."""
     known = scope.scalar(
         scope.select(object_tasks.c.seen_version).where(
             object_tasks.c.object_id == object_id, object_tasks.c.task_id == task_id
@@ -46,7 +46,7 @@ def seen_version(scope: Scope, object_id: str, task_id: str) -> int:
 
 @dataclass(frozen=True)
 class Unseen:
-    """An object that has moved since the task saw it."""
+    """An object that has changed since the task saw it."""
 
     object_id: str
     title: str
@@ -69,22 +69,22 @@ _LINKED = statements.select(object_tasks.c.object_id).where(object_tasks.c.task_
 
 
 def list_unseen(scope: Scope, task_id: str) -> list[Unseen]:
-    """What the task should be told of: objects it knew in an older version, in the order they last changed."""
+    """Return the objects that the task has seen only in an older version, in the order they last changed."""
     rows = scope.rows(_UNSEEN, task=task_id)
     return [Unseen(row.id, row.title, row.seen_version, row.version) for row in rows]
 
 
 def objects_of_task(scope: Scope, task_id: str) -> list[Object]:
-    """The task's objects that are not deleted, in the order they were begun: ids sort by that time."""
+    """Return the task's objects that are not deleted, in the order they were begun, since ids sort by that time."""
     linked = scope.rows(_LINKED, task=task_id)
     found = objects_by_ids(scope, [row.object_id for row in linked])
     return sorted(found.values(), key=lambda work: work.id)
 
 
 def check_current(scope: Scope, object_id: str, task_id: str | None) -> Object:
-    """The object, if the task may build on its newest version: it has seen that one, or never knew any.
+    """Return the object if the task may build on its newest version: it has seen that one, or none at all.
 
-    Raises ConflictError with `current_version` when it moved since the task saw it; NotFoundError.
+    Raises ConflictError with `current_version` when it changed since the task saw it; NotFoundError.
     """
     work = get_object(scope, object_id)
     known = 0 if task_id is None else seen_version(scope, object_id, task_id)

@@ -1,4 +1,4 @@
-"""Find a snippet in a text, and the nearest places when it is not there."""
+"""Snippets: find one in a text, and the nearest places when it is not there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OVERLAPS_LOOKED_AT = 1_000
 
 @dataclass(frozen=True)
 class SnippetPlace:
-    """A place in a text, counted from 1, with the line that stands there, cut to 160 characters."""
+    """A place in a text, counted from 1, with its line, cut to 160 characters."""
 
     line: int
     column: int
@@ -24,7 +24,7 @@ class SnippetPlace:
 
 
 def exact_places(text: str, snippet: str) -> list[tuple[int, int]]:
-    """Every place, the first overlapping ones included, where the snippet stands as whole characters."""
+    """Return every place where the snippet occurs as whole characters, overlapping ones included."""
     spans = []
     at = text.find(snippet)
     while at >= 0:
@@ -36,7 +36,7 @@ def exact_places(text: str, snippet: str) -> list[tuple[int, int]]:
 
 
 def alike_places(text: Folded, snippet: str) -> list[tuple[int, int]]:
-    """The same in folded text, as spans of folded characters."""
+    """Return every place in the folded text, as spans of folded characters."""
     wanted = fold(snippet).text
     spans: list[tuple[int, int]] = []
     if not wanted.strip():
@@ -51,7 +51,7 @@ def alike_places(text: Folded, snippet: str) -> list[tuple[int, int]]:
 
 
 def places_apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans, from the first on, that do not overlap the one before."""
+    """Return the spans, from the first on, that do not overlap the one before."""
     kept: list[tuple[int, int]] = []
     for span in spans:
         if not kept or span[0] >= kept[-1][1]:
@@ -69,7 +69,7 @@ def place_at(text: str, position: int) -> SnippetPlace:
 
 
 def nearest_places(text: str, snippet: str) -> list[SnippetPlace]:
-    """The lines that are most like the snippet's first telling line, best first; none when nothing is like it."""
+    """Return the lines most like the snippet's first distinctive line, best first; none when nothing is like it."""
     wanted = next((line.strip() for line in snippet.splitlines() if len(line.strip()) > 3), snippet.strip())
     wanted = wanted[: _EXCERPT * 2]
     words = Counter(fold(wanted).text.lower().split())
@@ -98,7 +98,7 @@ def _is_whole(text: Folded, position: int) -> bool:
 
 
 def _best_start(line: str, wanted: str) -> int:
-    """Where in a long line the wanted text may begin: at its first longer word that the line holds."""
+    """Find where in a long line the wanted text may begin: at its first longer word that the line contains."""
     if len(line) <= _EXCERPT * 2:
         return 0
     for word in wanted.split():

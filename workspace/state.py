@@ -1,4 +1,4 @@
-"""The part of the shared workspace that a model is shown at every step."""
+"""State of the shared workspace that a model is shown at every step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHOWN = 50
 
 
 def objects_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
-    """`objects`: the task's own, or the workspace's newest for Main; `changes`: what moved since the task saw it."""
+    """Return `objects`, the task's own or for Main the newest, and `changes` since the task saw them."""
     if task_id is None:
         return {
             "objects": [object_facts(work) for work in objects.list_objects(scope, limit=SHOWN).items],
@@ -34,7 +34,7 @@ def objects_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
 
 
 def is_object(scope: Scope, thing_id: str) -> bool:
-    """Whether a checklist step may name it as evidence."""
+    """Tell whether a checklist step may name it as evidence."""
     try:
         objects.get_object(scope, thing_id)
     except NotFoundError:
@@ -43,19 +43,19 @@ def is_object(scope: Scope, thing_id: str) -> bool:
 
 
 def versions_of_call(scope: Scope, call_id: str) -> list[dict[str, Any]]:
-    """What a call has written, deleted since or not."""
+    """Return what a call has written, even if it was deleted since."""
     work = objects.object_made_by(scope, call_id)
     return [] if work is None else [{"kind": "object", "id": work.id, "version": work.version, "title": work.title}]
 
 
 def version_of(scope: Scope, object_id: str) -> int | None:
-    """The version at which an object stands; None when it is gone."""
+    """Return the current version of an object; None when it is gone."""
     found = objects.objects_by_ids(scope, [object_id]).get(object_id)
     return None if found is None else found.version
 
 
 def object_input(scope: Scope, ref_id: str) -> dict[str, Any]:
-    """An object that was handed to a task as an input; `ref_id` is its id, or `id:version`."""
+    """Return an object that was given to a task as an input; `ref_id` is its id, or `id:version`."""
     object_id, _, version = ref_id.partition(":")
     try:
         work = objects.get_object(scope, object_id, int(version) if version else None)
@@ -65,7 +65,7 @@ def object_input(scope: Scope, ref_id: str) -> dict[str, Any]:
 
 
 def object_facts(work: Object) -> dict[str, Any]:
-    """An object in the few words that a model needs."""
+    """Return the few facts about an object that a model needs."""
     return {
         "id": work.id,
         "kind": work.kind,

@@ -1,4 +1,4 @@
-"""Check the JSON that a collection or a flow holds."""
+"""Check of the JSON that a collection or a flow holds."""
 
 from __future__ import annotations
 

@@ -8,12 +8,15 @@ import unicodedata
 from core.errors import InvalidError
 
 LIMIT = 300
-# Marks that turn the direction of what follows, so that a name reads as another one.
+# Marks that change the direction of the text after them, so that a name can pass for another.
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def clean_title(title: str) -> str:
-    """The title on one line without control and direction marks; InvalidError when empty or over 300 characters."""
+    """Return the title on one line without control and direction marks.
+
+    Raises InvalidError when it is empty or has over 300 characters.
+    """
     line = one_line(title)
     if not line:
         raise InvalidError("the title is empty; give it a name")
@@ -23,11 +26,11 @@ def clean_title(title: str) -> str:
 
 
 def fit_title(title: str, otherwise: str) -> str:
-    """A title at any price, for what is already made and paid: cut to size, or `otherwise` when nothing is left."""
+    """Return a valid title for a work that is already paid: cut to size, or `otherwise` when nothing is left."""
     return one_line(title)[:LIMIT].strip() or otherwise
 
 
 def one_line(title: str) -> str:
-    """The text without line ends, control characters, halves of characters and direction marks; it may be empty."""
+    """Return the text without line ends, control characters, lone surrogates and direction marks; it may be empty."""
     visible = "".join(" " if unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"} else c for c in title)
     return " ".join(_TURNING.sub("", visible).split())

@@ -1,4 +1,4 @@
-"""The tools of the shared workspace."""
+"""Tools of the shared workspace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def workspace_tools(assets: Assets) -> tuple[Tool, ...]:
-    """Every tool of this room, over one store of bytes."""
+    """Return every tool of the workspace, over one store of bytes."""
     return (
         ReadObject(assets),
         ListObjects(),

@@ -1,4 +1,4 @@
-"""Store files that people upload, typed by their bytes and not by their name."""
+"""Uploads: files of people, typed by their bytes and not by their name."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def upload_object(
     kind: str | None = None,
     declared: str | None = None,
 ) -> Object:
-    """Make an object of a file, once for its `cause`. `declared` is the sender's word, believed about texts only.
+    """Make an object of a file, once for its `cause`. `declared` is the sender's media type, used only for texts.
 
-    Raises InvalidError when the file is too large, or is not of the `kind` it was said to be.
+    Raises InvalidError when the file is too large, or is not of the declared `kind`.
     """
     asset = assets.put(data, declared=declared)
     found = kind_of(asset.media_type)
@@ -56,9 +56,9 @@ def replace_object(
     cause: str,
     declared: str | None = None,
 ) -> Object:
-    """Put a file on top of `base_version`, once for its `cause`; the object stays of its kind.
+    """Put a file on top of `base_version`, once for its `cause`; the object keeps its kind.
 
-    Raises ConflictError with `current_version` when the object has moved, InvalidError as `upload`.
+    Raises ConflictError with `current_version` when the object has changed, InvalidError as `upload_object` does.
     """
     with access.reading() as scope:
         if before := objects.object_made_by(scope, cause):

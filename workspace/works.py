@@ -1,4 +1,4 @@
-"""Store works that were generated elsewhere, as objects or new versions."""
+"""Generated works, stored as objects or new versions."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def file_output(
     object_id: str | None = None,
     base_version: int | None = None,
 ) -> Object:
-    """File an output, once for its `cause` (`order:output`): a new object, or the next version of `object_id`.
+    """Store an output, once for its `cause` (`order:output`): a new object, or the next version of `object_id`.
 
-    When that object has moved past `base_version`, or is gone, the output is kept as an object of its own that is
-    stale and says in its recipe what it was made for: it replaces nothing. So is one whose recipe names `inputs` that
-    have moved past the versions it was made from. The task has seen what is answered.
+    When that object has changed since `base_version`, or is gone, the output replaces nothing: it becomes a separate
+    object that is stale, and its recipe says what it was made for. The same happens when the works that its recipe
+    names as `inputs` have changed. The task has seen the returned object.
     """
     if before := object_made_by(scope, cause):
         return before
@@ -58,14 +58,14 @@ def file_output(
 
 
 def _overtaken(scope: Scope, recipe: Mapping[str, Any]) -> bool:
-    """Whether a work that this was made from has another version by now, or is gone."""
+    """Tell whether a work that this was made from has another version by now, or is gone."""
     inputs = recipe.get("inputs", ())
     now = objects_by_ids(scope, [str(one["object_id"]) for one in inputs]) if inputs else {}
     return any(one["object_id"] not in now or now[one["object_id"]].version != one["version"] for one in inputs)
 
 
 def _id_for(cause: str) -> str:
-    """An id with the time of the order in it: works stand in the order they were asked for, not were done in."""
+    """Make an id with the time of the order, so that works sort in the order they were asked for."""
     return "object_" + cause.partition("_")[2].replace(":", "_")
 
 

@@ -1,4 +1,4 @@
-"""Write objects: once for each cause, and only on top of the version the writer knew."""
+"""Writes of objects: once for each cause, and only on top of the version that the writer knew."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def add_version(
     task_id: str | None = None,
     recipe: Mapping[str, Any] | None = None,
 ) -> Object:
-    """Put a version on top of `base_version`, once for its `cause`; a replay answers the version it made.
+    """Put a version on top of `base_version`, once for its `cause`; a replay returns the version it made.
 
     `task_id` counts as having seen the new version if it had seen the base. Raises ConflictError with
-    `current_version` when somebody was first, NotFoundError for an object that is not there or deleted.
+    `current_version` when another writer was first, NotFoundError for an object that does not exist or is deleted.
     """
     check_id(object_id)
     if before := object_made_by(scope, cause):
@@ -127,7 +127,7 @@ def restore_version(
     cause: str,
     task_id: str | None = None,
 ) -> Object:
-    """Put an earlier version's bytes on top of `base_version`, once for its `cause`; raises as `add_version`."""
+    """Put an earlier version's bytes on top of `base_version`, once for its `cause`; raises as `add_version` does."""
     if before := object_made_by(scope, cause):
         return before
     old = get_object(scope, object_id, version)
@@ -146,7 +146,7 @@ def restore_version(
 
 
 def delete_object(scope: Scope, object_id: str, *, version: int) -> bool:
-    """Put an object out of sight if `version` is still its current one; tells whether it is out of sight now."""
+    """Delete an object if `version` is still its current one, and tell whether it is deleted now."""
     row = row_of(scope, object_id)
     if row.deleted_at is not None:
         return True

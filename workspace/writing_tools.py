@@ -27,7 +27,7 @@ class WriteDocumentArguments(BaseModel):
 
 
 class WriteDocument:
-    """Makes a Markdown document, or puts a whole new text on top of the version that was read."""
+    """Make a Markdown document, or replace the whole text of the version that was read."""
 
     name = "write_document"
     domain = "document"
@@ -85,7 +85,7 @@ class EditDocumentArguments(BaseModel):
 
 
 class EditDocument:
-    """Changes parts of a document by snippet, all or nothing, on its newest version."""
+    """Change parts of a document by snippet, all or nothing, on its newest version."""
 
     name = "edit_document"
     domain = "document"
@@ -132,7 +132,7 @@ class CollectArguments(BaseModel):
 
 
 class Collect:
-    """Makes a collection of objects."""
+    """Make a collection of objects."""
 
     name = "collect"
     domain = "document"
@@ -164,7 +164,7 @@ class RestoreVersionArguments(BaseModel):
 
 
 class RestoreVersion:
-    """Puts an earlier version of an object on top again."""
+    """Put an earlier version of an object on top again."""
 
     name = "restore_version"
     domain = "document"
