@@ -1,4 +1,4 @@
-"""Set up a home for its first start: its keys, a workspace, and the person who owns it."""
+"""First start of a home: create its keys, its workspace, and the person who owns it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Bootstrap:
 
 
 def ensure_home(settings: Settings) -> Bootstrap:
-    """Make what is missing and answer the keys; needs a migrated database. Safe to repeat, and after a kill."""
+    """Create what is missing and return the keys. Needs a migrated database. Safe to repeat, also after a kill."""
     keys = settings.home / "keys"
     keys.mkdir(parents=True, exist_ok=True, mode=0o700)
     database = Database(settings.sql_url)
@@ -49,9 +49,9 @@ def ensure_home(settings: Settings) -> Bootstrap:
 
 
 def _read_or_make_secret(path: Path) -> str:
-    """The secret at a path, made once. Hexadecimal, as a signing key must be."""
+    """Return the secret in this file; create it if there is none. Hexadecimal, as a signing key must be."""
     if not path.exists() or not path.read_text().strip():
-        # An empty one would be everybody's.
+        # An empty secret would be one that everybody knows.
         _renew_secret(path)
     return path.read_text().strip()
 
@@ -64,16 +64,16 @@ def _renew_secret(path: Path) -> None:
     fresh.replace(path)
 
 
-def _ensure_rows(database: Database, settings: Settings, place: Path) -> str:
-    """The local person's token, which lies at `place`; a new one where the one that lay there was revoked."""
+def _ensure_rows(database: Database, settings: Settings, token_file: Path) -> str:
+    """Return the local person's token from `token_file`; replace it if it was revoked."""
     if WORKSPACE_ID not in database.workspace_ids():
         _make_workspace(database, settings)
-    token = _read_or_make_secret(place)
+    token = _read_or_make_secret(token_file)
     if find_key(database, token) is not None:
         return token
     if is_known_key(database, token):
-        _renew_secret(place)
-        token = _read_or_make_secret(place)
+        _renew_secret(token_file)
+        token = _read_or_make_secret(token_file)
     with database.transaction(WORKSPACE_ID) as scope:
         create_key(scope, person_id=PERSON_ID, name="this machine", scopes=SCOPES, speaks_as="person", raw=token)
     return token

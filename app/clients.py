@@ -1,4 +1,4 @@
-"""Clients of what the settings name: the engine with our database, the model, search, and generation providers."""
+"""Make the clients that the settings name: engine, database, model, search and generation providers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,15 @@ from core.settings import Settings, SettingsError
 from generation.providers.jobs import InputAddress, JobsProvider
 from generation.providers.port import Provider
 
+OPENAI_URL = "https://api.openai.com/v1"
+STANDIN_KEY = "offline"
+STANDIN_MODEL = "standin-1"
+_UNNAMED_MODEL = "default"
+"""The model name sent to a server whose address is set without a model."""
+
 
 def make_inngest_client(settings: Settings) -> inngest.Inngest:
-    """The SDK's client for the attached engine: production mode where there is a signing key, else dev."""
+    """Return the SDK's client for the attached engine: in production mode with a signing key, else in dev mode."""
     engine = Engine.of(settings)
     return inngest.Inngest(
         app_id=APP_ID,
@@ -41,20 +47,14 @@ def make_inngest_client(settings: Settings) -> inngest.Inngest:
 
 
 def open_database(settings: Settings, client: inngest.Inngest) -> Database:
-    """The database by the attached engine's clock. Raises SchemaError when it is not this release's."""
+    """Open the database with the attached engine's clock. Raise SchemaError if its schema is not this release's."""
     database = Database(settings.sql_url, clock=clock_from_settings(settings), bells=InngestBells(client))
     check_schema(database)
     return database
 
 
-STANDIN_KEY = "offline"
-STANDIN_MODEL = "standin-1"
-_UNNAMED_MODEL = "default"
-"""What a server of one model is asked for, where its address is given and no name."""
-
-
 def make_model(settings: Settings) -> Model:
-    """Opens nothing: the client behind it is loaded at the first question."""
+    """Return the model. Its client library is loaded by the first call."""
     return OpenAIModel(
         model=model_name(settings),
         api_key=settings.openai_api_key.get_secret_value() or STANDIN_KEY,
@@ -65,21 +65,18 @@ def make_model(settings: Settings) -> Model:
 
 
 def model_name(settings: Settings) -> str:
-    """The name that is sent with each question."""
+    """Return the model name sent with each call."""
     return settings.model or (STANDIN_MODEL if settings.offline_model else _UNNAMED_MODEL)
 
 
 def make_search(settings: Settings, database: Database) -> SearchDependencies:
-    """Opens nothing: model and index are asked at their first use. Without an address the rows are looked through."""
+    """Return the search. It connects at its first use; without an index address it scans the database."""
     index = ChromaIndex(settings.vector_url) if settings.vector_url else NoIndex()
     return SearchDependencies(database, best_embedder(), index)
 
 
-OPENAI_URL = "https://api.openai.com/v1"
-
-
 def make_providers(settings: Settings) -> Mapping[str, Provider]:
-    """One provider for each name in LOOPWRIGHT_GENERATORS, in that order; raises SettingsError for an unknown one."""
+    """Return a provider for each name in LOOPWRIGHT_GENERATORS, in order. Raise SettingsError for an unknown name."""
     return {name: _make_provider(name, settings) for name in settings.generators}
 
 
@@ -87,7 +84,7 @@ def _make_provider(name: str, settings: Settings) -> Provider:
     if name in ("studio", "jobs"):
         return _make_jobs_provider(name, settings)
     if name == "openai":
-        # Imported where it is chosen: the client takes longer to import than the rest of the product to start.
+        # Imported only when chosen: this client takes longer to import than the rest of the product takes to start.
         from generation.providers.openai import OpenAIProvider  # noqa: PLC0415
 
         return OpenAIProvider(settings.openai_api_key, base_url=settings.openai_base_url or OPENAI_URL)
@@ -109,7 +106,7 @@ def _make_jobs_provider(name: str, settings: Settings) -> Provider:
 
 
 def _signed_addresses(settings: Settings) -> InputAddress | None:
-    """Inputs by address where our web process faces the network; to a neighbour on this machine the bytes go along."""
+    """Send inputs by address if the network can reach our web process; on loopback the bytes are sent themselves."""
     if urlsplit(settings.web_url).hostname in (None, "localhost", "127.0.0.1", "::1"):
         return None
     addresses = AssetAddresses(session_secret(settings.home))

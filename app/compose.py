@@ -1,4 +1,4 @@
-"""The composition root: the one place where concrete classes are put together."""
+"""The composition root: the only place that puts concrete classes together."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ from workspace.tools import workspace_tools
 
 @dataclass(frozen=True)
 class AppDependencies:
-    """What every process is made of. Making it opens nothing: connections and threads begin at their first use."""
+    """Everything a process is made of. Creating it opens nothing: connections and threads start at first use."""
 
     settings: Settings
     clock: Clock
@@ -92,7 +92,7 @@ class AppDependencies:
 
     @cached_property
     def runtime(self) -> RuntimeDependencies:
-        """Dependencies of the turns. Raises SettingsError where an installed plug-in cannot be used."""
+        """Dependencies of the turns. Raises SettingsError if an installed plug-in cannot be used."""
         worker_tools, main_tools = self._worker_tools(), self._main_tools()
         plugin_tools = load_plugin_tools(self.settings, {tool.name for tool in (*worker_tools, *main_tools)})
         lease = timedelta(seconds=self.settings.lease_seconds)
@@ -126,7 +126,7 @@ class AppDependencies:
 
     @cached_property
     def watch_passes(self) -> tuple[WatchPass, ...]:
-        """The rooms' own parts of the watch."""
+        """The recurring checks that each area of the product adds to the watch."""
         first_pause, patience = self.settings.poll_seconds, timedelta(seconds=self.settings.lease_seconds)
         kept = timedelta(days=self.settings.retention_days)
         return (
@@ -174,7 +174,7 @@ class AppDependencies:
 
 
 def make_card_answers() -> CardAnswers:
-    """What every answered card does."""
+    """Return the handlers of all card answers."""
     return CardAnswers.of(
         RUNTIME_CARD_ANSWERS,
         SKILL_CARD_ANSWERS,
@@ -186,7 +186,7 @@ def make_card_answers() -> CardAnswers:
 
 
 def compose_dependencies(settings: Settings) -> AppDependencies:
-    """The parts of a process. Raises SettingsError, and SchemaError when the database is not this release's."""
+    """Build a process's dependencies. Raise SettingsError, or SchemaError if the schema is not this release's."""
     client = make_inngest_client(settings)
     database = open_database(settings, client)
     return AppDependencies(

@@ -1,6 +1,6 @@
-"""Load the installed plug-ins' tools as the worker will, and print what is wrong as JSON: `app.plugin_check HOME`.
+"""Load the plug-ins' tools as the worker does and print their problems as JSON: `python -m app.plugin_check HOME`.
 
-A process by itself: what plug-ins load may start threads, and the supervisor forks.
+Runs as a process of its own: code of plug-ins may start threads, after which the supervisor could not fork safely.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from workspace.assets import Assets
 
 
 def plugin_tool_problems(settings: Settings) -> list[str]:
-    """Return a line for each plug-in that cannot be used. No database and no service is asked."""
+    """Return a line for each plug-in that cannot be used. Opens no database and calls no service."""
     database = Database(settings.sql_url)
-    parts = AppDependencies(
+    dependencies = AppDependencies(
         settings=settings,
         clock=database.clock,
         inngest=make_inngest_client(settings),
@@ -30,14 +30,14 @@ def plugin_tool_problems(settings: Settings) -> list[str]:
         providers={},
     )
     try:
-        _ = parts.runtime
+        _ = dependencies.runtime
     except SettingsError as error:
         return error.problems
     return []
 
 
 def main(home: Path) -> None:
-    # What a plug-in prints is no part of the answer.
+    # What a plug-in prints must not mix with our JSON.
     with contextlib.redirect_stdout(sys.stderr):
         problems = plugin_tool_problems(load_settings(home=home))
     print(json.dumps(problems))

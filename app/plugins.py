@@ -1,4 +1,4 @@
-"""Tools of installed plug-ins: loaded, checked, and refused by the name of the package that has to change."""
+"""Load and check the tools of installed plug-ins. An error names the package that has to change."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from core.settings import PREFIX, Settings, SettingsError, plugin_name_problems
 from core.tools import Effect, Tool
 
 ToolFactory = Callable[[Mapping[str, str]], Iterable[Tool]]
-"""What an entry point of the group `loopwright.tools` names: called with the plug-in's settings, it makes its tools."""
+"""The function behind an entry point of the group `loopwright.tools`: makes tools from the plug-in's settings."""
 
 _TOOL_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-# A shorter value is no secret, and to hide it would make the words around it unreadable.
+# A shorter value is no secret, and hiding it would make the message unreadable.
 _SECRET_LENGTH = 4
 
 
 class PluginError(Exception):
-    """A plug-in cannot be used; the message says why, and `advice` what to try before an update of the package."""
+    """A plug-in cannot be used. The message says why; `advice` says what to try before updating the package."""
 
     def __init__(self, message: str, advice: str = "") -> None:
         super().__init__(message)
@@ -51,7 +51,7 @@ def load_plugin_tools(settings: Settings, ours: Collection[str]) -> tuple[Tool, 
 def _load_tools(plugin: Plugin, settings: Mapping[str, str]) -> list[Tool]:
     try:
         make: ToolFactory = plugin.entry_point.load()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the code is not ours: whatever it raises, it is named
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
         raise PluginError(f"it cannot be imported ({_words_of(error)})") from None
     try:
         tools = list(make(settings))
@@ -64,7 +64,7 @@ def _load_tools(plugin: Plugin, settings: Mapping[str, str]) -> list[Tool]:
 
 
 def _check_shape(tool: Any) -> None:
-    """Raise PluginError where a tool would fail at its first call, or could act without a question to a person."""
+    """Raise PluginError if a tool would fail at its first call, or could act without asking a person."""
     if isinstance(tool, type):
         raise PluginError(f"it gives the class {tool.__name__} instead of a tool made of it")
     name = getattr(tool, "name", None)
@@ -97,7 +97,7 @@ def _words_of(error: BaseException) -> str:
 
 
 def _hide(words: str, plugin: Plugin, settings: Mapping[str, str]) -> str:
-    """Put the setting's name where a message repeats its value, which may be a secret."""
+    """Replace the values of settings, which may be secrets, by the settings' names in a message."""
     for name, value in sorted(settings.items(), key=lambda one: -len(one[1])):
         if len(value) >= _SECRET_LENGTH:
             words = words.replace(value, PREFIX + plugin.prefix + name.upper())

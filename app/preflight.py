@@ -1,4 +1,4 @@
-"""Checks of settings, home and attached engine before anything is started. Each returns its problems, a line each."""
+"""Check settings, home and attached engine before anything starts. Each check returns one line a problem."""
 
 from __future__ import annotations
 
@@ -19,9 +19,14 @@ from core.orchestrator.engine import Engine, bare_key
 from core.plugins import GENERATOR_PLUGINS, TOOL_PLUGINS, find_plugins
 from core.settings import Settings, plugin_name_problems
 
+_PLUGIN_SECONDS = 120
+_ENGINE_SECONDS = 5.0
+# Inngest's servers say in every response whether they check keys (`cloud`) or not (`dev`).
+_KIND_HEADER = "X-Inngest-Server-Kind"
+
 
 def home_problems(home: Path) -> list[str]:
-    """Can the home be made where it is missing, and written? Looks only."""
+    """Check that the home can be created, if missing, and written. Changes nothing."""
     try:
         there = next(folder for folder in (home, *home.absolute().parents) if folder.exists())
     except OSError as error:
@@ -34,7 +39,7 @@ def home_problems(home: Path) -> list[str]:
 
 
 def make_home(home: Path) -> list[str]:
-    """Make the home where it is missing, readable by its owner only, and write in it."""
+    """Create the home if missing, readable by its owner only, and check that it can be written."""
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=home):
@@ -50,7 +55,7 @@ def _unwritable_home(home: Path, error: OSError) -> list[str]:
 
 
 def setting_problems(settings: Settings) -> list[str]:
-    """What no single setting's own rule can see."""
+    """Check what the settings' own validation cannot: how they fit together and what is installed."""
     return [
         *plugin_name_problems(find_plugins()),
         *generator_problems(settings),
@@ -61,10 +66,10 @@ def setting_problems(settings: Settings) -> list[str]:
 
 
 def asset_problems(settings: Settings) -> list[str]:
-    """Is the address of the works' bytes one that an installed store understands?"""
+    """Check that an installed storage library understands LOOPWRIGHT_ASSETS_URL."""
     if not settings.assets_url:
         return []
-    # Loaded only where it is asked for: most homes keep their files themselves.
+    # Imported only when set: most homes keep their files themselves.
     from fsspec.core import url_to_fs  # noqa: PLC0415
 
     try:
@@ -75,7 +80,7 @@ def asset_problems(settings: Settings) -> list[str]:
 
 
 def generator_problems(settings: Settings) -> list[str]:
-    """Is every generator known, and has it an address?"""
+    """Check that every generator is known and has the address or key it needs."""
     chosen = settings.generators
     known = {"jobs", "openai", "studio", *(one.name for one in find_plugins(GENERATOR_PLUGINS))}
     problems = [
@@ -90,15 +95,12 @@ def generator_problems(settings: Settings) -> list[str]:
     return problems
 
 
-_PLUGIN_SECONDS = 120
-
-
 def plugin_problems(settings: Settings) -> list[str]:
-    """Can the tools of every installed plug-in be loaded? Loads them in another process, where there are any."""
+    """Check that the tools of every installed plug-in can be loaded. Loads them in another process."""
     plugins = find_plugins(TOOL_PLUGINS)
     if not plugins:
         return []
-    # -P: the folder somebody happens to stand in must not stand in for our packages.
+    # -P: a folder or file in the working directory must not shadow our packages.
     argv = [sys.executable, "-P", "-m", "app.plugin_check", str(settings.home)]
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=_PLUGIN_SECONDS, check=True)
@@ -110,7 +112,7 @@ def plugin_problems(settings: Settings) -> list[str]:
 
 
 def address_problems(settings: Settings) -> list[str]:
-    """Has the generator its address? That of a studio of our own is known once its port is."""
+    """Check that the generator has an address. Our own studio gets one when its port is chosen."""
     named = [name for name in ("jobs", "studio") if name in settings.generators]
     if settings.jobs_url or not named:
         return []
@@ -118,7 +120,7 @@ def address_problems(settings: Settings) -> list[str]:
 
 
 def model_problems(settings: Settings) -> list[str]:
-    """Has the model of a paid provider a name? A key that stands in the environment for other programs is no wish."""
+    """Check that a paid model is named: a key may be in the environment for other programs only."""
     if settings.offline_model or settings.model or settings.openai_base_url:
         return []
     return [
@@ -128,7 +130,7 @@ def model_problems(settings: Settings) -> list[str]:
 
 
 def signing_problems(settings: Settings) -> list[str]:
-    """Can calls be signed under the keys? Inngest's are `signkey-<env>-` and hexadecimal digits, or those alone."""
+    """Check that the signing keys are hexadecimal digits, alone or after `signkey-<env>-`."""
     keys = {
         "INNGEST_SIGNING_KEY": settings.inngest_signing_key,
         "INNGEST_SIGNING_KEY_FALLBACK": settings.inngest_signing_key_fallback,
@@ -148,13 +150,8 @@ def _is_hexadecimal(text: str) -> bool:
     return True
 
 
-_ENGINE_SECONDS = 5.0
-# Inngest's servers say with every answer whether they check keys (`cloud`) or not (`dev`).
-_KIND_HEADER = "X-Inngest-Server-Kind"
-
-
 def engine_problems(address: str, settings: Settings) -> list[str]:
-    """At most one line: what would keep every process waiting for this engine for good."""
+    """Check that the attached engine answers, is an Inngest server, and agrees with us about keys."""
     try:
         with http_client_for(address, _ENGINE_SECONDS) as client:
             answer = client.get(f"{address}/health")
@@ -178,10 +175,10 @@ def engine_problems(address: str, settings: Settings) -> list[str]:
 
 def _is_healthy_engine(answer: httpx.Response) -> bool:
     try:
-        said: Any = answer.json()
+        body: Any = answer.json()
     except ValueError:
         return False
-    return isinstance(said, dict) and said.get("status") == 200
+    return isinstance(body, dict) and body.get("status") == 200
 
 
 def _key_problems(engine: Engine) -> list[str]:
@@ -190,6 +187,6 @@ def _key_problems(engine: Engine) -> list[str]:
     except RefusedError as error:
         return [str(error)]
     except LoopwrightError:
-        # It let us in; that it has no such run was to be expected.
+        # The key was accepted; a run with this id does not exist.
         pass
     return []

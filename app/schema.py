@@ -1,4 +1,4 @@
-"""The schema of the database: every table, the revision a database is at, and whether this release may use it."""
+"""The schema of the database: all tables, a database's revision, and whether this release can use it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from core.errors import LoopwrightError, UnavailableError
 from core.settings import Settings
 from core.tables import metadata
 
+MIGRATIONS = Path(__file__).parent / "migrations"
 TABLE_MODULES: tuple[ModuleType, ...] = (
     core.search.tables,
     runtime.tables,
@@ -28,35 +29,34 @@ TABLE_MODULES: tuple[ModuleType, ...] = (
     skills.tables,
     memory.tables,
 )
-"""The rooms whose tables stand on the metadata; naming them here is what imports them."""
+"""The modules that define tables. Importing them here registers the tables with the metadata."""
 
-
-def all_tables() -> sa.MetaData:
-    return metadata
-
-
-MIGRATIONS = Path(__file__).parent / "migrations"
 _COLUMNS = {
     "sqlite": "select m.name, c.name from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table'",
     "postgresql": "select table_name, column_name from information_schema.columns "
     "where table_schema = any(current_schemas(false))",
 }
-"""Two short questions: to reflect every table takes a start longer than it may."""
+"""Queries for all columns by dialect: reflecting every table would make a start too slow."""
+
+
+def all_tables() -> sa.MetaData:
+    """Return the metadata with every table."""
+    return metadata
 
 
 class SchemaError(LoopwrightError):
-    """The database is not at this release's schema; the message names the command that helps."""
+    """The database's schema is not this release's. The message names the command that helps."""
 
     code = "schema"
 
 
 def head_revision() -> str:
-    """The newest schema this release knows: the number its last migration file begins with."""
+    """Return the newest schema this release knows: the number of its last migration file."""
     return max(path.name.split("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
 def revision_of(database: Database) -> str | None:
-    """The schema a database is at; None when it is empty."""
+    """Return the schema a database is at; None if it is empty."""
     with database.unscoped() as connection:
         if not sa.inspect(connection).has_table("alembic_version"):
             return None
@@ -65,16 +65,16 @@ def revision_of(database: Database) -> str | None:
 
 
 def check_schema(database: Database) -> None:
-    """Raise SchemaError unless the database is at `head` and has what this release reads and writes.
+    """Raise SchemaError unless the database is at `head` and has every column this release uses.
 
-    Every process asks this before it serves.
+    Every process checks this before it serves.
     """
     refuse_newer_schema(at := revision_of(database))
     if at != head_revision():
         raise SchemaError(
             f"the database is at schema {at or 'none'} and this release needs {head_revision()}: run loopwright migrate"
         )
-    # Its number says the same of every state that the sources had before they were released.
+    # Unreleased states of the sources share one revision number, so look at the columns too.
     if missing := _missing_columns(database):
         raise SchemaError(
             f"the database says that it is at schema {at} and lacks {', '.join(missing[:3])}: it was made by another "
@@ -83,7 +83,7 @@ def check_schema(database: Database) -> None:
 
 
 def _missing_columns(database: Database) -> list[str]:
-    """The columns of our tables that the database does not have, as `table.column`."""
+    """Return the columns that the database lacks, as `table.column`."""
     with database.unscoped() as connection:
         there = {tuple(row) for row in connection.execute(sa.text(_COLUMNS[connection.dialect.name]))}
     ours = ((table.name, column.name) for table in all_tables().sorted_tables for column in table.columns)
@@ -101,7 +101,7 @@ def refuse_newer_schema(at: str | None) -> None:
 
 @contextmanager
 def name_database_errors(settings: Settings) -> Iterator[None]:
-    """Inside, a driver's error becomes an UnavailableError that names the database without its password."""
+    """Turn a driver's error into an UnavailableError that names the database without its password."""
     try:
         yield
     except (sa.exc.DatabaseError, sa.exc.ArgumentError) as error:
@@ -112,7 +112,7 @@ def name_database_errors(settings: Settings) -> Iterator[None]:
 
 
 def require_schema(settings: Settings) -> None:
-    """Raises SchemaError unless the database is at this release's schema, UnavailableError when it cannot be used."""
+    """Raise SchemaError unless the database has this release's schema, UnavailableError if it cannot be used."""
     with name_database_errors(settings), closing(Database(settings.sql_url)) as database:
         check_schema(database)
 

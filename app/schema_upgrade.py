@@ -1,4 +1,4 @@
-"""Upgrade a database to this release's schema with Alembic, which is slow to load: import this only where needed."""
+"""Upgrade a database to this release's schema with Alembic. Slow to import: import it only where needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UPGRADE_LOCK = 7_305_211
 
 
 def upgrade_schema(settings: Settings) -> str:
-    """Bring the settings' database to `head`; answers it. Two that migrate at once do it once.
+    """Bring the settings' database to `head` and return that revision. Two processes may do so together.
 
     Raises SchemaError for a database of a later release.
     """

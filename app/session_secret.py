@@ -1,4 +1,4 @@
-"""The secret that signs browser sessions. It is kept in the home, so a restart signs nobody out."""
+"""The secret that signs browser sessions. It is kept in the home, so that a restart keeps people signed in."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _NAME = "session"
 
 
 def session_secret(home: Path) -> str:
-    """Read the home's session secret; make it, readable by its owner only, where there is none."""
+    """Return the home's session secret. Create it, readable by its owner only, if there is none."""
     path = home / "keys" / _NAME
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.read_bytes().strip():
-        # What an empty one signs, everybody can sign.
+        # With an empty secret everybody could sign a session.
         path.unlink(missing_ok=True)
     if not path.exists():
         _write_once(path, secrets.token_urlsafe(48))

@@ -1,4 +1,4 @@
-"""Run gunicorn inside our own command, without a configuration file or a command line for it."""
+"""Run gunicorn inside our own command, without its configuration file or command line."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
 
-from app.processes.process import ProcessOptions, die_with_parent, load_prctl
+from app.processes.process import ProcessOptions
+from core.process.parent_death import die_with_parent, load_prctl
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
 class GunicornServer(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
-    """Runs what `build` makes. It is called after the fork: no client or engine crosses one."""
+    """Serves the application that `build` makes. It runs after the fork, so no client or connection crosses it."""
 
     def __init__(
-        self, ask: ProcessOptions, threads: int, build: Callable[[], WSGIApplication], stopping: Callable[[], None]
+        self, options: ProcessOptions, threads: int, build: Callable[[], WSGIApplication], stopping: Callable[[], None]
     ) -> None:
-        self._ask = ask
+        self._options = options
         self._threads = threads
         self._build = build
         self._stopping = stopping
@@ -32,19 +33,19 @@ class GunicornServer(BaseApplication):  # type: ignore[misc] # gunicorn ships no
         prctl = load_prctl()
 
         def post_fork(arbiter: Any, worker: Any) -> None:
-            # Else it would hold the port for a second after its arbiter was killed.
+            # Otherwise it would hold the port for a second after its arbiter was killed.
             die_with_parent(arbiter.pid, prctl)
 
         settings: dict[str, object] = {
-            "bind": f"{self._ask.host}:{self._ask.port}",
+            "bind": f"{self._options.host}:{self._options.port}",
             "workers": 1,
             "worker_class": "gthread",
             "threads": self._threads,
-            # Steps and streams are long: time says nothing about whether a worker hangs.
+            # Steps and streams take long, so a timeout could not tell a hanging worker.
             "timeout": 0,
-            # Under a supervisor a stop is quick, and a step that is cut off runs again.
-            "graceful_timeout": 1 if self._ask.supervised else 30,
-            # Several servers of one person would meet at its default path.
+            # Under a supervisor a stop is quick; an interrupted step runs again.
+            "graceful_timeout": 1 if self._options.supervised else 30,
+            # Several servers of one user would share its default path.
             "control_socket_disable": True,
             "loglevel": "warning",
             "post_fork": post_fork,
@@ -58,31 +59,34 @@ class GunicornServer(BaseApplication):  # type: ignore[misc] # gunicorn ships no
 
 
 def run_wsgi(
-    ask: ProcessOptions, threads: int, build: Callable[[], WSGIApplication], stopping: Callable[[], None] = lambda: None
+    options: ProcessOptions,
+    threads: int,
+    build: Callable[[], WSGIApplication],
+    stopping: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until told to stop; ends the process. A long step or an open stream holds one of the threads.
+    """Serve until a signal stops it, then exit. A long step or an open stream occupies one of the threads.
 
-    `stopping` is called in the worker when it is told to stop, before it waits for open requests.
+    `stopping` is called in the worker after that signal, before it waits for open requests.
     """
-    # Variables meant for somebody else's gunicorn do not reach ours.
+    # This variable is meant for other gunicorn servers.
     os.environ.pop("GUNICORN_CMD_ARGS", None)
-    mine = os.getpid()
+    arbiter_pid = os.getpid()
     try:
-        GunicornServer(ask, threads, build, stopping).run()
+        GunicornServer(options, threads, build, stopping).run()
     except SystemExit as ended:
-        if os.getpid() != mine:
-            # A worker: by its status gunicorn knows that it could not begin, and starts no other.
+        if os.getpid() != arbiter_pid:
+            # In a worker: its exit status lets gunicorn know that it could not start, so it starts no other.
             raise
-        # It has statuses of its own; ours are those of every command.
+        # Map gunicorn's statuses to those of our commands.
         raise SystemExit(1 if ended.code else 0) from None
 
 
 def _call_before_termination(stopping: Callable[[], None]) -> None:
-    gunicorns = signal.getsignal(signal.SIGTERM)
+    gunicorn_handler = signal.getsignal(signal.SIGTERM)
 
     def handle(number: int, frame: FrameType | None) -> None:
         stopping()
-        if callable(gunicorns):
-            gunicorns(number, frame)
+        if callable(gunicorn_handler):
+            gunicorn_handler(number, frame)
 
     signal.signal(signal.SIGTERM, handle)

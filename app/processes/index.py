@@ -1,4 +1,4 @@
-"""The vector index as a process: a Chroma server, the only owner of its files."""
+"""The vector index as a process: a Chroma server, the only one to touch its files."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import click
 from app.processes.process import ProcessOptions
 
 
-def run(ask: ProcessOptions) -> None:
-    """Serve the home's index until told to stop. Raises UsageError for an address that others can reach.
+def run(options: ProcessOptions) -> None:
+    """Serve the home's index until a signal stops it. Raise UsageError for an address other than loopback.
 
-    The server asks nobody for a key, so that it listens on loopback only. It sends nothing anywhere.
+    The server checks no keys, hence loopback only. It sends no telemetry.
     """
-    if not _is_loopback(ask.host):
+    if not _is_loopback(options.host):
         raise click.UsageError("the index has no keys, so it listens on loopback only; elsewhere run a Chroma server")
-    folder = ask.settings.home.resolve() / "index"
+    folder = options.settings.home.resolve() / "index"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # The server is this part alone; its Python package around it costs most of a second and half of the memory.
-    import chromadb_rust_bindings  # noqa: PLC0415 - it is a server's whole code, which only this process needs
+    # The server needs only this module; the package around it costs most of a second and half of the memory.
+    import chromadb_rust_bindings  # noqa: PLC0415 - a whole server, which only this process needs
 
-    told = ("--path", str(folder), "--host", ask.host, "--port", str(ask.port))
-    chromadb_rust_bindings.cli(["chroma", "run", *told])
+    arguments = ("--path", str(folder), "--host", options.host, "--port", str(options.port))
+    chromadb_rust_bindings.cli(["chroma", "run", *arguments])
 
 
 def _is_loopback(host: str) -> bool:

@@ -7,5 +7,6 @@ from app.processes.process import ProcessOptions
 from standins.model import serve
 
 
-def run(ask: ProcessOptions) -> None:
-    run_wsgi(ask, 32, lambda: serve(ask.settings))
+def run(options: ProcessOptions) -> None:
+    """Serve the stand-in until a signal stops it."""
+    run_wsgi(options, 32, lambda: serve(options.settings))

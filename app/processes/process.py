@@ -1,4 +1,4 @@
-"""A process of the product: the table of all of them, the options one is started with, and how it runs and ends."""
+"""The processes of the product: a table of all, the options each starts with, and how one runs and ends."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from pathlib import Path
 
 from core.process import crash
 from core.process.log_format import LogLineFormatter
-from core.process.parent_death import die_with_parent, load_prctl
 from core.settings import Settings, load_settings
 
 
 @dataclass(frozen=True)
 class ProcessOptions:
-    """`supervised`: a supervisor stops this process, so that Ctrl-C is not for it and a stop is quick."""
+    """Options a process starts with. If `supervised`, a supervisor stops it: it ignores Ctrl-C and stops quickly."""
 
     settings: Settings
     host: str
@@ -31,7 +30,7 @@ class ProcessOptions:
         return f"http://{self.host}:{self.port}"
 
 
-# Imported when it is asked for: a process waits for its own imports only.
+# Imported by name when needed, so that a process waits for its own imports only.
 PROCESSES = {
     "web": ("app.processes.web", 8000),
     "engine": ("app.processes.engine", 8288),
@@ -48,13 +47,13 @@ def module_of(name: str) -> str:
 
 
 def load_runner(name: str) -> Callable[[ProcessOptions], None]:
-    """The function that runs the process until it is told to stop."""
+    """Import a process's module and return its `run`."""
     run: Callable[[ProcessOptions], None] = import_module(module_of(name)).run
     return run
 
 
 def run_process(name: str, home: Path, port: int) -> None:
-    """Run a supervised process until it is told to stop. Raises SettingsError."""
+    """Run a supervised process until a signal stops it. Raise SettingsError."""
     configure_logging()
     settings = load_settings(home=home)
     crash.arm(settings.crash_at, settings.home)
@@ -62,22 +61,19 @@ def run_process(name: str, home: Path, port: int) -> None:
 
 
 def configure_logging() -> None:
-    """Lines with fields on standard error, which a supervisor sends into a file."""
-    told = logging.StreamHandler()
-    told.setFormatter(LogLineFormatter())
-    logging.basicConfig(level=logging.INFO, handlers=[told])
-    # They log the address of every request; addresses carry keys.
+    """Log lines with fields to standard error, which a supervisor writes to a file."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(LogLineFormatter())
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    # At INFO they log the address of every request, which may contain a key.
     for name in ("httpx", "httpx2"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-__all__ = ["die_with_parent", "die_with_stdin", "load_prctl"]
-
-
 def die_with_stdin() -> None:
-    """Watch standard input in a thread and end this process at its end: the way for systems without prctl.
+    """End this process when standard input closes; for systems without prctl. Watches it in a thread.
 
-    The supervisor holds the only other end of that pipe, so its end is the supervisor's.
+    The supervisor holds the other end of that pipe, so it closes when the supervisor dies.
     """
 
     def watch() -> None:

@@ -1,4 +1,4 @@
-"""Refuse to start a process that could not work: every problem in a line, before its server begins."""
+"""Refuse to start a process that could not work, with a line for every problem."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from app.schema import require_schema
 from core.errors import LoopwrightError
 
 
-def refuse_unready(ask: ProcessOptions, *, speaks_to_providers: bool, has_tools: bool = False) -> None:
-    """Raise ClickException with every problem in a line of its own; a supervisor has looked already."""
-    if ask.supervised:
+def refuse_unready(options: ProcessOptions, *, speaks_to_providers: bool, has_tools: bool = False) -> None:
+    """Raise ClickException with one line a problem. A supervised process is not checked: its supervisor did."""
+    if options.supervised:
         return
-    problems = setting_problems(ask.settings)
+    problems = setting_problems(options.settings)
     if speaks_to_providers:
-        problems += [line for line in address_problems(ask.settings) if line not in problems]
+        problems += [line for line in address_problems(options.settings) if line not in problems]
     if has_tools and not problems:
-        problems += plugin_problems(ask.settings)
+        problems += plugin_problems(options.settings)
     try:
-        require_schema(ask.settings)
+        require_schema(options.settings)
     except LoopwrightError as error:
         problems.append(str(error))
     if problems:

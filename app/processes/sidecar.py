@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
-def run(ask: ProcessOptions) -> None:
-    refuse_unready(ask, speaks_to_providers=False)
-    run_wsgi(ask, SERVER_THREADS, partial(_build_sidecar, ask))
+def run(options: ProcessOptions) -> None:
+    """Serve skills until a signal stops it. Raise ClickException if it could not work."""
+    refuse_unready(options, speaks_to_providers=False)
+    run_wsgi(options, SERVER_THREADS, partial(_build_sidecar, options))
 
 
-def _build_sidecar(ask: ProcessOptions) -> WSGIApplication:
-    settings, home, engine = ask.settings, ask.settings.home.resolve(), Engine.of(ask.settings)
+def _build_sidecar(options: ProcessOptions) -> WSGIApplication:
+    settings, home, engine = options.settings, options.settings.home.resolve(), Engine.of(options.settings)
     database = open_database(settings, make_inngest_client(settings))
     broker = make_broker(
         database=database,
@@ -38,11 +39,11 @@ def _build_sidecar(ask: ProcessOptions) -> WSGIApplication:
         prices=ModelPrices(settings.model_price_input, settings.model_price_output),
         engine=engine,
         home=home,
-        addresses=Addresses(own_addresses(settings, ask.url, engine.api_url, engine.events_url), home),
+        addresses=Addresses(own_addresses(settings, options.url, engine.api_url, engine.events_url), home),
         search=make_search(settings, database),
     )
 
     def rehearsing(spawner: Spawner) -> VersionRehearsal:
         return VersionRehearsal(spawner, broker, partial(database.reading, HOME_WORKSPACE), database.ids)
 
-    return start_sidecar(settings, database, broker, rehearsing, broker.recordings.keep_memos, ask.url)
+    return start_sidecar(settings, database, broker, rehearsing, broker.recordings.keep_memos, options.url)

@@ -8,10 +8,11 @@ from standins.studio.config import StudioConfig
 from standins.studio.server import create_app
 
 
-def run(ask: ProcessOptions) -> None:
+def run(options: ProcessOptions) -> None:
+    """Serve the studio until a signal stops it."""
     config = StudioConfig(
-        folder=ask.settings.home / "studio",
-        jobs_key=ask.settings.jobs_key.get_secret_value(),
-        public_url=ask.url,
+        folder=options.settings.home / "studio",
+        jobs_key=options.settings.jobs_key.get_secret_value(),
+        public_url=options.url,
     )
-    run_wsgi(ask, 32, lambda: create_app(config))
+    run_wsgi(options, 32, lambda: create_app(config))

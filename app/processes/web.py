@@ -1,4 +1,4 @@
-"""The web process."""
+"""The web process: pages, API and event streams."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ if TYPE_CHECKING:
     from flask import Flask
 
 
-def run(ask: ProcessOptions) -> None:
-    refuse_unready(ask, speaks_to_providers=True)
+def run(options: ProcessOptions) -> None:
+    """Serve until a signal stops it. Raise ClickException if it could not work."""
+    refuse_unready(options, speaks_to_providers=True)
     built: list[Flask] = []
 
     def build() -> Flask:
-        built.append(create_app(compose_dependencies(ask.settings)))
+        built.append(create_app(compose_dependencies(options.settings)))
         return built[0]
 
     def end_streams() -> None:
         for app in built:
             hub_of(app).stop()
 
-    # Every open page holds a thread with its stream of events.
-    run_wsgi(ask, 64, build, end_streams)
+    # Every open page occupies a thread with its event stream.
+    run_wsgi(options, 64, build, end_streams)

@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 
 def warm_up(model: Model) -> None:
-    """Load the model's client and the language table in a thread of their own; both are slow to import."""
+    """Load the model's client and the language table in a thread; both are slow to import."""
     threading.Thread(target=_load_slow_parts, args=(model,), name="warming", daemon=True).start()
 
 
 def _load_slow_parts(model: Model) -> None:
     model.get_ready()
     language_of("What shall we make?")
-    # What is loaded now stays: the collector need not look through it again and again while a step waits.
+    # These objects stay for good, so the garbage collector need not scan them while a step waits.
     gc.collect()
     gc.freeze()
 
 
 def build_worker(settings: Settings, own_url: str = "") -> WSGIApplication:
-    """Build the application and start its registration; called once the process has forked.
+    """Build the application and start its registration. Call it after the fork.
 
-    `own_url` is where it listens, for a setup in which the engine reaches it there.
+    `own_url` is where it listens; used if LOOPWRIGHT_WORKER_URL is not set.
     """
     url = (settings.worker_url or own_url).rstrip("/")
     if not url:
@@ -50,6 +50,7 @@ def build_worker(settings: Settings, own_url: str = "") -> WSGIApplication:
     return app
 
 
-def run(ask: ProcessOptions) -> None:
-    refuse_unready(ask, speaks_to_providers=True, has_tools=True)
-    run_wsgi(ask, 32, lambda: build_worker(ask.settings, ask.url))
+def run(options: ProcessOptions) -> None:
+    """Serve until a signal stops it. Raise ClickException if it could not work."""
+    refuse_unready(options, speaks_to_providers=True, has_tools=True)
+    run_wsgi(options, 32, lambda: build_worker(options.settings, options.url))

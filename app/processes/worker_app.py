@@ -29,10 +29,10 @@ def create_worker_app(
     *,
     pause: float = 10.0,
 ) -> tuple[WSGIApplication, Registration]:
-    """The application, and what makes it known to the engine once it is started.
+    """Return the application and its registration at the engine, which the caller starts.
 
-    `url` is this process's address as the engine reaches it; what a request calls itself is not believed.
-    `pause` is the time in seconds between two looks at whether the engine still knows the app.
+    `url` is this process's address as the engine reaches it; the Host of a request is not trusted.
+    `pause` is the time in seconds between two checks that the engine still knows the app.
     """
     sdk_app = SdkApp(client.app_id, url, engine, clock)
     registration = Registration(engine, lambda: [sdk_app], pause=pause)
@@ -53,8 +53,9 @@ def create_worker_app(
 def _trusting_app(
     client: inngest.Inngest, functions: Sequence[inngest.Function[Any]], engine: Engine, url: str, clock: Clock
 ) -> flask.Flask:
-    """The functions behind the door, which has checked who calls: the SDK would do so again, and takes ten times as
-    long. Its answers are signed here.
+    """Return an application for calls whose signature the middleware has checked, and sign its responses.
+
+    The SDK would check each signature again, and takes ten times as long.
     """
     trusting = inngest.Inngest(
         app_id=client.app_id,

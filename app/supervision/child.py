@@ -1,4 +1,4 @@
-"""One supervised process: start it, watch it, stop it."""
+"""A supervised process: start it, watch it, stop it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from app.processes.process import die_with_parent
 from app.supervision.fork import ProcessFork, can_fork
 from app.supervision.home_state import ProcessRow, ProcessState
 from app.supervision.process_spec import ProcessSpec
+from core.process.parent_death import die_with_parent
 
 
 class Process(Protocol):
-    """A program of its own, or a fork."""
+    """A separate program or a fork."""
 
     @property
     def pid(self) -> int: ...
@@ -28,7 +28,7 @@ class Process(Protocol):
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What all children of one supervisor share: where logs go, and the pipe whose other end only it holds."""
+    """What all children of a supervisor share: the log folder, and a pipe that closes when the supervisor dies."""
 
     logs: Path
     watch_pipe: int
@@ -39,7 +39,7 @@ class Surroundings:
 
 
 class SupervisedProcess:
-    """Keeps one process of a spec; knows nothing of pauses or order. Start it from a thread that lives as long."""
+    """Runs one process of a spec. Pauses and order are the supervisor's. Start it from a thread that outlives it."""
 
     def __init__(self, spec: ProcessSpec, surroundings: Surroundings) -> None:
         self.spec = spec
@@ -63,8 +63,8 @@ class SupervisedProcess:
         supervisor, prctl = os.getpid(), self._surroundings.prctl
 
         def prepare() -> None:
-            # Ctrl-C at a terminal reaches the whole group: the supervisor alone decides who stops when. Blocked rather
-            # than ignored, since a server that sets a handler of its own would get it after all.
+            # Ctrl-C at a terminal reaches the whole group, but the supervisor alone stops processes. Blocked rather
+            # than ignored, since a server that sets its own handler would receive it after all.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             die_with_parent(supervisor, prctl)
 
@@ -88,28 +88,28 @@ class SupervisedProcess:
             preexec_fn=prepare,  # noqa: PLW1509 - it only asks the kernel; the supervisor has no other threads
         )
 
-    def is_seen_ready(self) -> None:
+    def mark_ready(self) -> None:
         self.state = ProcessState.RUNNING
         self.ready_at = time.monotonic()
 
     @property
     def served(self) -> float:
-        """For how many seconds it has been ready since its last start."""
+        """Seconds that it has been ready since its last start."""
         return 0.0 if self.ready_at is None else time.monotonic() - self.ready_at
 
     @property
     def start_took(self) -> float:
-        """For how many seconds it was started before it was ready; 0 when it has not been since its last start."""
+        """Seconds from its last start until it was ready; 0 if it has not been ready since."""
         return 0.0 if self.ready_at is None else self.ready_at - self.started_at
 
     def reap(self) -> str | None:
-        """How it ended, once, when it has ended since the last look; else None."""
+        """Return how it ended (`signal 9`, `status 1`) if it ended since the last call; else None."""
         code = None if self._process is None else self._process.poll()
         if code is None:
             return None
         self._process = None
         return f"signal {-code}" if code < 0 else f"status {code}"
 
-    def tell(self, number: signal.Signals) -> None:
+    def send_signal(self, number: signal.Signals) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(number)

@@ -1,4 +1,4 @@
-"""A process that is a fork of the supervisor: it begins with all modules loaded, in milliseconds instead of seconds."""
+"""A process forked from the supervisor: it has all modules loaded and starts in milliseconds instead of seconds."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from typing import NoReturn
 
 _THREADS = Path("/proc/self/task")
 _HANDLES = Path("/proc/self/fd")
-_OURS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
+_HANDLED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
 
 
 def can_fork() -> bool:
-    """Only Linux forks without an exec safely, and only a process of one thread, native ones included."""
+    """Return whether forking without exec is safe: on Linux, with a single thread, native ones included."""
     return sys.platform == "linux" and threading.active_count() == 1 and len(list(_THREADS.iterdir())) == 1
 
 
 class ProcessFork:
-    """Has what the supervisor needs of `subprocess.Popen`."""
+    """A forked process with those methods of `subprocess.Popen` that the supervisor needs."""
 
     def __init__(
         self, call: Callable[[], None], env: Mapping[str, str], stdin: int, output: int, prepare: Callable[[], None]
@@ -32,7 +32,7 @@ class ProcessFork:
         self.returncode: int | None = None
         sys.stdout.flush()
         sys.stderr.flush()
-        # What is there now stays shared memory: the collector of the child leaves it alone.
+        # Keeps the child's garbage collector off these objects, so that their memory stays shared.
         gc.freeze()
         self.pid = os.fork()
         if self.pid == 0:
@@ -53,17 +53,17 @@ class ProcessFork:
 def _run_child(
     call: Callable[[], None], env: Mapping[str, str], stdin: int, output: int, prepare: Callable[[], None]
 ) -> NoReturn:
-    """Run `call` and end. Nothing of the supervisor's own frames below may run again, whatever happens here."""
+    """Run `call` and exit. Must not return or raise: the supervisor's own frames are below."""
     status = 1
     try:
         prepare()
-        for number in _OURS:
+        for number in _HANDLED_SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         signal.set_wakeup_fd(-1)
         os.dup2(stdin, 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
-        # The lock of the home is among them, and the supervisor's end of the watch pipe: they must be its alone.
+        # Only the supervisor may hold the home's lock and its end of the watch pipe.
         for name in os.listdir(_HANDLES):
             if int(name) > 2:
                 _close_handle(int(name))
@@ -75,7 +75,7 @@ def _run_child(
         status = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
         if isinstance(ending.code, str):
             print(ending.code, file=sys.stderr)
-    except BaseException:  # noqa: BLE001 - the boundary of a process: what is unknown is shown, and ends it
+    except BaseException:  # noqa: BLE001 - the boundary of a process: print any error and exit
         traceback.print_exc()
     finally:
         _flush_output()
@@ -83,7 +83,7 @@ def _run_child(
 
 
 def _close_handle(handle: int) -> None:
-    # The listing's own handle is gone already.
+    # The handle of the listing itself is closed already.
     with contextlib.suppress(OSError):
         os.close(handle)
 

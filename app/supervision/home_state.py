@@ -1,4 +1,4 @@
-"""The state of a running product in its home: its supervisor's lock, and the list of its processes."""
+"""The state of a running product in its home: the supervisor's lock and the list of processes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 _LOCK_FILE = "up.lock"
+_PROCESSES_FILE = "processes.json"
 
 
 class HomeInUseError(RuntimeError):
@@ -22,7 +23,7 @@ class HomeInUseError(RuntimeError):
 
 
 class HomeLock:
-    """Held from `with` to its end, and let go by the system when its holder dies, however it dies."""
+    """A lock held inside `with`. The system releases it when the holder dies, however it dies."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -44,22 +45,19 @@ class HomeLock:
 
 
 def is_home_in_use(home: Path) -> bool:
-    """Does a living supervisor use this home?"""
+    """Return whether a living supervisor uses this home."""
     try:
         handle = os.open(home / _LOCK_FILE, os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError):
         return False
     try:
-        # A shared lock: two that only look do not get in each other's way.
+        # A shared lock, so that two readers do not disturb each other.
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     finally:
         os.close(handle)
     return False
-
-
-_PROCESSES_FILE = "processes.json"
 
 
 class ProcessState(StrEnum):
@@ -72,7 +70,7 @@ class ProcessState(StrEnum):
 
 @dataclass(frozen=True)
 class ProcessRow:
-    """One process as `ps` shows it; `pid` is None while there is none."""
+    """A process as `ps` shows it; `pid` is None while it does not run."""
 
     name: str
     pid: int | None
@@ -81,7 +79,7 @@ class ProcessRow:
 
 
 def write_rows(home: Path, rows: Sequence[ProcessRow]) -> None:
-    """Replace the file at once: a reader sees the old rows or the new ones."""
+    """Replace the file atomically: a reader sees the old rows or the new ones."""
     target = home / _PROCESSES_FILE
     fresh = target.with_name(f"{_PROCESSES_FILE}.new")
     fresh.write_text(json.dumps({"items": [asdict(row) for row in rows]}, indent=1) + "\n")
@@ -89,7 +87,7 @@ def write_rows(home: Path, rows: Sequence[ProcessRow]) -> None:
 
 
 def read_rows(home: Path) -> list[ProcessRow] | None:
-    """The rows of the product that runs in this home; None when none does, whatever a killed one left behind."""
+    """Return the processes of the product running in this home; None if none runs, even if a file was left."""
     if not is_home_in_use(home):
         return None
     try:

@@ -1,4 +1,4 @@
-"""`loopwright up`: from settings to running processes."""
+"""Start the product for `loopwright up`: check the settings, prepare the home, run the supervisor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.settings import Settings, SettingsError, load_settings
 
 @dataclass(frozen=True)
 class LaunchOptions:
-    """What was asked for on the command line; `home` None: as the settings say. `port` 0: free ports."""
+    """The options of the command line. `home` None means the settings' home; `port` 0 means free ports."""
 
     home: Path | None
     port: int
@@ -29,46 +29,48 @@ class LaunchOptions:
 
 
 class CannotStartError(RuntimeError):
-    """Nothing was started; `problems` says why, a line each."""
+    """Nothing was started; `problems` says why, one line each."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
 
 
-def launch(wish: LaunchOptions, say: Callable[[str], None]) -> int:
-    """Run the product until it is asked to stop; an exit status. Raises CannotStartError before anything is started."""
-    settings = _checked_settings(wish)
+def launch(options: LaunchOptions, say: Callable[[str], None]) -> int:
+    """Run the product until it is asked to stop; return an exit status. Raise CannotStartError if nothing started."""
+    settings = _checked_settings(options)
     _refuse_problems(make_home(settings.home))
     try:
         with HomeLock(settings.home):
-            return _launch_locked(settings, wish, say)
+            return _launch_locked(settings, options, say)
     except HomeInUseError as error:
         raise CannotStartError([str(error)]) from None
 
 
-def _launch_locked(settings: Settings, wish: LaunchOptions, say: Callable[[str], None]) -> int:
-    ports = choose_ports(process_names(settings, wish.engine), wish.port)
-    _refuse_problems(port_problems(ports) + ([] if wish.engine == EMBEDDED else engine_problems(wish.engine, settings)))
-    boot = _prepare_home(settings)
-    address = f"http://127.0.0.1:{ports['web']}/?token={boot.token}"
+def _launch_locked(settings: Settings, options: LaunchOptions, say: Callable[[str], None]) -> int:
+    ports = choose_ports(process_names(settings, options.engine), options.port)
+    _refuse_problems(
+        port_problems(ports) + ([] if options.engine == EMBEDDED else engine_problems(options.engine, settings))
+    )
+    bootstrap = _prepare_home(settings)
+    address = f"http://127.0.0.1:{ports['web']}/?token={bootstrap.token}"
     if settings.crash_at:
         say(f"warning: LOOPWRIGHT_CRASH_AT is set, so processes will die at {settings.crash_at}: for tests only")
 
     def greet() -> None:
         say(address)
-        if wish.open_page:
+        if options.open_page:
             webbrowser.open(address)
 
-    keys = HomeKeys(event=boot.event_key, signing=boot.signing_key, jobs=boot.jobs_key)
-    specs = plan_processes(settings, keys, ports, wish.engine)
+    keys = HomeKeys(event=bootstrap.event_key, signing=bootstrap.signing_key, jobs=bootstrap.jobs_key)
+    specs = plan_processes(settings, keys, ports, options.engine)
     return Supervisor(settings.home.resolve(), specs, say, greet).run()
 
 
-def _checked_settings(wish: LaunchOptions) -> Settings:
-    """Raises CannotStartError with all that can be seen to be wrong before anything is made."""
+def _checked_settings(options: LaunchOptions) -> Settings:
+    """Return the settings. Raise CannotStartError with every problem that shows before anything is created."""
     try:
-        settings = load_settings() if wish.home is None else load_settings(home=wish.home)
+        settings = load_settings() if options.home is None else load_settings(home=options.home)
     except SettingsError as error:
         raise CannotStartError(
             error.problems + ([] if error.sound is None else _setting_problems(error.sound))
@@ -83,7 +85,7 @@ def _setting_problems(settings: Settings) -> list[str]:
 
 
 def _prepare_home(settings: Settings) -> Bootstrap:
-    """The database at this release's schema, and the keys of the home."""
+    """Bring the database to this release's schema and return the keys of the home."""
     try:
         with name_database_errors(settings):
             _ensure_schema(settings)
@@ -96,7 +98,7 @@ def _ensure_schema(settings: Settings) -> None:
     try:
         require_schema(settings)
     except SchemaError:
-        # Loaded only now: it is slow to load, and most starts have nothing to migrate.
+        # Imported only here: it is slow, and most starts have nothing to migrate.
         from app.schema_upgrade import upgrade_schema  # noqa: PLC0415
 
         upgrade_schema(settings)

@@ -1,4 +1,4 @@
-"""Plan which processes a product needs, and the environment and command of each. Pure: facts in, specs out."""
+"""Plan which processes a product needs, and the environment and command of each. Pure: no I/O."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from app.supervision.process_spec import ForkSpec, ProcessSpec
 from core.settings import Settings
 
 EMBEDDED = "embedded"
-# Started in this order and stopped in the opposite one: first nobody asks any more, then nobody works any more.
+# Started in this order and stopped in the opposite one: those who send requests stop before those who serve them.
 _ORDER = ("engine", "studio", "model", "worker", "sidecar", "web", "index")
-# The order people read them in, and the order of the ports after the web's.
+# The order in which people see them, and the order of the ports after the web's.
 _PORT_ORDER = ("web", "engine", "worker", "sidecar", "model", "studio", "index")
-# What several processes need is loaded once, before the first of them. The engine and the studio load their own
-# meanwhile; the studio's libraries start threads, so that it always loads them itself.
+# Modules that several processes need are loaded once, before the first of them. The engine and the studio load their
+# own meanwhile. The studio must: its libraries start threads.
 _SHARED = ("model", "worker", "sidecar", "web")
 _PRELOAD = {name: (module_of(name),) for name in _SHARED}
-# The model client is slow to load, and the worker loads it when it is first needed.
+# The model client is slow to load; the worker loads it at first use.
 _WARM = {"engine": (module_of("engine"),), "worker": ("openai",)}
 _HEALTH = {"engine": "/health", "model": "/healthz", "studio": "/healthz", "index": "/api/v2/heartbeat"}
-# Everything works without it: what it would find is found in the database meanwhile.
+# Everything works without the index: until it runs, searches read the database.
 _LATE = ("index",)
 
 
 @dataclass(frozen=True)
 class HomeKeys:
-    """What the processes of one home prove themselves with to each other."""
+    """The keys with which the processes of one home authenticate to each other."""
 
     event: str = field(repr=False)
     signing: str = field(repr=False)
@@ -38,7 +38,7 @@ class HomeKeys:
 
 
 def process_names(settings: Settings, engine: str) -> list[str]:
-    """In the order of their ports: the engine only when it is ours, the stand-ins only where nothing is configured."""
+    """Return the needed processes in port order: the engine if embedded, stand-ins if no real service is configured."""
     needed = {"web", "worker", "sidecar"}
     if engine == EMBEDDED:
         needed.add("engine")
@@ -52,9 +52,9 @@ def process_names(settings: Settings, engine: str) -> list[str]:
 
 
 def plan_processes(settings: Settings, keys: HomeKeys, ports: Mapping[str, int], engine: str) -> list[ProcessSpec]:
-    """The processes of this product in the order they are started, each with its whole environment."""
+    """Return the specs of this product's processes in starting order, each with its environment."""
     home = settings.home.resolve()
-    told = {
+    env = {
         "LOOPWRIGHT_HOME": str(home),
         "LOOPWRIGHT_WEB_URL": settings.web_url or _address(ports["web"]),
         "LOOPWRIGHT_WORKER_URL": settings.worker_url or _address(ports["worker"]),
@@ -64,7 +64,7 @@ def plan_processes(settings: Settings, keys: HomeKeys, ports: Mapping[str, int],
         **_studio_facts(keys, ports),
         **_index_facts(ports),
     }
-    return [_spec(name, home, ports[name], told) for name in _ORDER if name in ports]
+    return [_spec(name, home, ports[name], env) for name in _ORDER if name in ports]
 
 
 def _engine_facts(settings: Settings, keys: HomeKeys, ports: Mapping[str, int], engine: str) -> dict[str, str]:
@@ -75,7 +75,7 @@ def _engine_facts(settings: Settings, keys: HomeKeys, ports: Mapping[str, int], 
             "INNGEST_EVENT_KEY": keys.event,
             "INNGEST_SIGNING_KEY": keys.signing,
         }
-    # With a signing key of its own it is a production server; without one it is a dev server.
+    # With a signing key it is a production server, without one a dev server.
     keyed = bool(settings.inngest_signing_key.get_secret_value())
     return {"INNGEST_DEV": "0" if keyed else engine, "INNGEST_BASE_URL": engine}
 
@@ -97,7 +97,7 @@ def _index_facts(ports: Mapping[str, int]) -> dict[str, str]:
 
 
 def _spec(name: str, home: Path, port: int, env: Mapping[str, str]) -> ProcessSpec:
-    # -P: the folder somebody happens to stand in must not stand in for our packages.
+    # -P: a folder or file in the working directory must not shadow our packages.
     argv = (*(sys.executable, "-P", "-m", "app.cli", "serve", name), *("--home", str(home), "--port", str(port)))
     fork = ForkSpec(partial(run_process, name, home, port), _PRELOAD.get(name, ()), _WARM.get(name, ()))
     ready = _address(port) + _HEALTH.get(name, "/readyz")

@@ -8,14 +8,14 @@ import time
 from collections.abc import Iterable
 
 LOOPBACK = "127.0.0.1"
-# Below the ports that systems lend to outgoing connections: one of those may take the port of a process that is
-# down, and a client that asks again and again for a dead port up there can even connect to itself.
+# Below the ephemeral ports: an outgoing connection could take the port of a process that is down, and a client that
+# keeps trying a dead ephemeral port can even connect to itself.
 _RANGE = range(12_000, 32_000)
 _HIGHEST = 65_535
 
 
 def is_free(port: int) -> bool:
-    """Could a server listen there now?"""
+    """Return whether a server could listen on this port now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -27,7 +27,7 @@ def is_free(port: int) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """So many different free ports, drawn at random so that two products started together rarely meet."""
+    """Return different free ports, drawn at random so that two products started together rarely collide."""
     found: list[int] = []
     for port in random.sample(_RANGE, len(_RANGE)):
         if len(found) == count:
@@ -38,16 +38,16 @@ def free_ports(count: int) -> list[int]:
 
 
 def choose_ports(names: Iterable[str], first: int) -> dict[str, int]:
-    """The port of each process: `first` and the ones after it, or free ones when `first` is 0."""
+    """Return the port of each process: `first` and the ones after it, or free ones if `first` is 0."""
     wanted = list(names)
     ports = free_ports(len(wanted)) if first == 0 else list(range(first, first + len(wanted)))
     return dict(zip(wanted, ports, strict=True))
 
 
 def port_problems(ports: dict[str, int], patience: float = 1.0) -> list[str]:
-    """One line for each port that cannot be used.
+    """Return a line for each port that cannot be used.
 
-    The processes of a product that was killed a moment ago may still be on their way out, hence the patience (seconds).
+    Waits up to `patience` seconds for a port: processes of a product that was just killed may still be exiting.
     """
     problems = [f"port {port} for {name} does not exist" for name, port in ports.items() if port > _HIGHEST]
     taken = {name: port for name, port in ports.items() if port <= _HIGHEST and not is_free(port)}

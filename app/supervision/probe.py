@@ -1,4 +1,4 @@
-"""Ask a process whether it is ready."""
+"""Readiness of a process, asked over HTTP or by a function."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import urllib.request
 
 from app.supervision.process_spec import Ready
 
-# A process that accepts but does not answer must not hold up the others for long.
+# Short, so that a process that accepts but does not answer cannot delay the others.
 _TIMEOUT_SECONDS = 1.0
-# Never through a proxy: these are our own processes.
+# No proxy: these are our own processes.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def is_ready(ready: Ready) -> bool:
-    """Ask once; whatever goes wrong on the way means not yet."""
+    """Ask once; any failure means not ready yet."""
     if callable(ready):
         return ready()
     try:

@@ -1,4 +1,4 @@
-"""The specification of a process that the supervisor shall run."""
+"""The specification of a process for the supervisor to run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ Ready = Callable[[], bool] | str
 
 @dataclass(frozen=True)
 class ForkSpec:
-    """A process that needs no program of its own: `call` in a fork of the supervisor, whose imports it shares.
+    """A process started by forking the supervisor, whose imports it shares; the fork runs `call`.
 
-    `preload` names modules that the supervisor loads before it starts the process. `warm` names those that it loads
-    once everything is ready, so that the process has them when it must be started again. None of them may start a
-    thread.
+    `preload` names modules that the supervisor imports before it starts the process. `warm` names modules that it
+    imports once everything is ready, so that a restarted process has them. None of them may start a thread.
     """
 
     call: Callable[[], None]
@@ -24,11 +23,11 @@ class ForkSpec:
 
 @dataclass(frozen=True)
 class ProcessSpec:
-    """One process that shall live as long as the supervisor does.
+    """A process that lives as long as the supervisor does.
 
-    `env` is laid over the supervisor's own environment. `ready` is an address that answers 200, or a function that
-    says so; it may be asked often. With `fork`, `argv` is what stands in for it where forking is not safe. A `late` one
-    is started some seconds after all others are ready, and nobody waits for it.
+    `env` is added to the supervisor's own environment. `ready` is an address that returns 200 once the process is
+    ready, or a function; it may be called often. With `fork`, `argv` is used where forking is not safe. A `late`
+    process starts some seconds after all others are ready, and nothing waits for it.
     """
 
     name: str

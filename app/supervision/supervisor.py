@@ -12,19 +12,21 @@ from importlib import import_module
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from app.processes.process import load_prctl
 from app.supervision.child import SupervisedProcess, Surroundings
 from app.supervision.home_state import ProcessState, remove_rows, write_rows
 from app.supervision.probe import is_ready
 from app.supervision.process_spec import ProcessSpec
+from core.process.parent_death import load_prctl
 
+Say = Callable[[str], None]
+_TAIL_BYTES = 4_000
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class SignalWatch:
-    """While it is open, counts the requests to stop and wakes `wait` at each, and at the death of a child.
+    """Counts requests to stop while open; `wait` wakes at each of them and at the death of a child.
 
-    Only the main thread may open it. What was set before is put back at the end.
+    Only the main thread may open it. Restores the previous handlers at the end.
     """
 
     def __init__(self) -> None:
@@ -49,7 +51,7 @@ class SignalWatch:
         os.close(self._write)
 
     def wait(self, seconds: float | None) -> None:
-        """Sleep until a signal arrives, or so long."""
+        """Sleep until a signal arrives, at most this long; None: without limit."""
         ready, _, _ = select.select([self._read], [], [], seconds)
         if ready:
             os.read(self._read, 4096)
@@ -61,11 +63,8 @@ class SignalWatch:
         pass
 
 
-_TAIL_BYTES = 4_000
-
-
 def rotate_logs(logs: Path, names: Iterable[str]) -> None:
-    """Make the folder, and move what an earlier start wrote out of the way."""
+    """Create the log folder and rename the logs of an earlier start to `.log.1`."""
     logs.mkdir(mode=0o700, exist_ok=True)
     for name in names:
         log = logs / f"{name}.log"
@@ -74,7 +73,7 @@ def rotate_logs(logs: Path, names: Iterable[str]) -> None:
 
 
 def read_log_tail(log: Path, lines: int = 5) -> list[str]:
-    """The last lines that say something."""
+    """Return the last lines that are not blank."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
@@ -86,37 +85,34 @@ def read_log_tail(log: Path, lines: int = 5) -> list[str]:
 
 @dataclass(frozen=True)
 class RestartPolicy:
-    """The first restart is quick, since a kill is survived; each further one in a row waits longer. In seconds."""
+    """Pauses before restarts, in seconds: the first is short, each further one in a row is longer."""
 
     first: float = 0.2
     factor: float = 2.0
     longest: float = 15.0
-    # A process that was ready for this long, and for as long as its start took, counts as healthy: its next death
-    # starts the row anew. One that always dies so late spends more time on its work than on its starts.
+    # A process that was ready for this long, and for as long as its start took, counts as healthy: its next death is
+    # the first of a new row. One that always dies so late spends more time on its work than on its starts.
     healthy_after: float = 1.0
 
     def pause(self, deaths_in_a_row: int) -> float:
-        """The pause after this many deaths in a row, the last one included."""
+        """Return the pause after this many deaths in a row, the last one included."""
         # The exponent is capped: a float overflows after a thousand deaths.
         return float(min(self.longest, self.first * self.factor ** min(deaths_in_a_row - 1, 32)))
 
     def in_a_row(self, deaths_before: int, served: float, start_took: float) -> int:
-        """How many deaths in a row there are now that a process died which had been ready for so long."""
+        """Return the count of deaths in a row after another death; `served` is how long the process was ready."""
         return 1 if served >= max(self.healthy_after, start_took) else deaths_before + 1
-
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long things may take, in seconds."""
+    """Time limits of the supervisor, in seconds."""
 
     start: float = 90.0
-    # A process that dies this often in a row before it was ever ready will not start by being asked again.
+    # A process that dies this often in a row without ever being ready is given up.
     tries_to_start: int = 3
     between_looks: float = 0.05
-    # Until the late ones are started: who sees the address has something to ask for first.
+    # Pause before the late processes start: the first requests of a user come first.
     late: float = 5.0
     stop_one: float = 2.0
     stop_all: float = 6.0
@@ -124,10 +120,9 @@ class Patience:
 
 @dataclass(frozen=True)
 class Supervisor:
-    """Runs `specs` in their order and stops them in the opposite one. The caller holds the lock of `home`.
+    """Starts `specs` in order, keeps them alive, and stops them in reverse. The caller holds the lock of `home`.
 
-    `say` gets one line for each process, and `on_ready` is called once, when all but the late ones are ready for the
-    first time.
+    `say` gets the lines to print. `on_ready` is called once, when all but the late processes are ready.
     """
 
     home: Path
@@ -142,10 +137,10 @@ class Supervisor:
         return self.home / "logs"
 
     def run(self) -> int:
-        """Return an exit status once asked to stop, or when something does not start. Main thread only."""
+        """Run until asked to stop, or until something does not start; return an exit status. Main thread only."""
         rotate_logs(self.logs, [spec.name for spec in self.specs])
-        held, given = self._watch_pipe()
-        surroundings = Surroundings(self.logs, given, load_prctl())
+        own_end, child_end = self._watch_pipe()
+        surroundings = Surroundings(self.logs, child_end, load_prctl())
         children = [SupervisedProcess(spec, surroundings) for spec in self.specs]
         try:
             with SignalWatch() as signals:
@@ -154,12 +149,12 @@ class Supervisor:
                 finally:
                     self._stop(children, signals)
         finally:
-            os.close(held)
-            os.close(given)
+            os.close(own_end)
+            os.close(child_end)
 
     @staticmethod
     def _watch_pipe() -> tuple[int, int]:
-        """Our end, and the children's: theirs ends when we do, since no child inherits ours."""
+        """Return our end and the children's. Theirs closes when we die, since no child inherits ours."""
         read, write = os.pipe()
         return write, read
 
@@ -195,7 +190,7 @@ class Supervisor:
                 child.start_again_at = time.monotonic() + self.patience.late
 
     def _look(self, child: SupervisedProcess) -> None:
-        """Move one process on by what can be seen now."""
+        """Check one process: note its death, start it again when due, note that it is ready."""
         now = time.monotonic()
         if (end := child.reap()) is not None:
             child.deaths_in_a_row = self.restarts.in_a_row(child.deaths_in_a_row, child.served, child.start_took)
@@ -205,12 +200,12 @@ class Supervisor:
             self.say(f"{child.spec.name:8} ended with {end}; starting it again in {pause:.1f} s")
         if child.start_again_at is not None and now >= child.start_again_at:
             child.start()
-        # Alive before, so that it was started at all, and after: somebody else may have answered on its port.
+        # Alive before and after: otherwise another program may have answered on its port.
         if child.state is ProcessState.STARTING and child.alive and is_ready(child.spec.ready) and child.alive:
-            child.is_seen_ready()
+            child.mark_ready()
 
     def _cannot_start(self, children: list[SupervisedProcess], *, late: bool) -> bool:
-        """Say what does not start and show why; False while there is still hope."""
+        """Return whether a process is given up, after printing which and the end of its log."""
         hopeless = [child for child in children if child.deaths_in_a_row >= self.patience.tries_to_start]
         if late:
             hopeless = [child for child in children if child.state is not ProcessState.RUNNING]
@@ -222,25 +217,25 @@ class Supervisor:
         return bool(hopeless)
 
     def _until_next_look(self, children: list[SupervisedProcess]) -> float | None:
-        """None: nothing to do until a signal arrives."""
+        """Return the seconds until the next check; None: nothing to do until a signal arrives."""
         if any(child.state is ProcessState.STARTING and child.alive for child in children):
             return self.patience.between_looks
         again = [child.start_again_at for child in children if child.start_again_at is not None]
         return max(0.0, min(again) - time.monotonic()) if again else None
 
     def _stop(self, children: list[SupervisedProcess], signals: SignalWatch) -> None:
-        """The last one started first; whoever does not go is killed, and all of them at a second request to stop."""
+        """Stop all, the last started first. Kill those that do not exit in time, or all at a second request to stop."""
         for child in children:
             child.state = ProcessState.STOPPING
         self._write(children)
-        asked, deadline = signals.stops, time.monotonic() + self.patience.stop_all
+        stops_before, deadline = signals.stops, time.monotonic() + self.patience.stop_all
         for child in reversed(children):
-            child.tell(signal.SIGTERM)
+            child.send_signal(signal.SIGTERM)
             enough = min(deadline, time.monotonic() + self.patience.stop_one)
-            while child.alive and time.monotonic() < enough and signals.stops == asked:
+            while child.alive and time.monotonic() < enough and signals.stops == stops_before:
                 signals.wait(self.patience.between_looks)
         for child in children:
-            child.tell(signal.SIGKILL)
+            child.send_signal(signal.SIGKILL)
         while any(child.alive for child in children):
             signals.wait(self.patience.between_looks)
         remove_rows(self.home)
