@@ -1,4 +1,4 @@
-"""Write a home into a backup file, and restore a home from one."""
+"""Backup files: write a home into one, and restore a home from one."""
 
 from __future__ import annotations
 
@@ -27,11 +27,15 @@ from app.backup.manifest import (
 from core.database import Database
 from core.tables import workspaces
 
+_LARGEST_MANIFEST = 64 << 20
+# More changes than can happen after a backup, and more than the stream replays one by one.
+_SKIPPED_NUMBERS = 10**9
+
 
 def write_backup(home: Path, sql_url: str, schema_revision: str, target: Path, now: datetime) -> BackupManifest:
-    """Write everything that cannot be made again into one tar file. The product may run meanwhile.
+    """Write everything that cannot be recreated into one tar file. The product may run meanwhile.
 
-    The file appears under its name when it is whole, readable by its owner only, since it holds the keys.
+    The file appears under its name only when complete. It contains the keys, so only its owner can read it.
     """
     kind = sa.make_url(sql_url).get_backend_name()
     if kind not in DATABASE_FILES:
@@ -40,7 +44,7 @@ def write_backup(home: Path, sql_url: str, schema_revision: str, target: Path, n
         raise BackupError(f"there is no folder {target.resolve().parent}: name a file in one that is there")
     with tempfile.TemporaryDirectory(dir=target.resolve().parent, prefix=".backup-") as folder:
         copy = Path(folder) / DATABASE_FILES[kind]
-        # First the database: the bytes of works are stored before the rows that name them, so none is missed.
+        # The database first: bytes of works are stored before the rows that name them, so none is missed.
         _copy_database(kind, sql_url, copy)
         files = {copy.name: copy, **dict(_home_files(home))}
         manifest = BackupManifest.model_validate(
@@ -73,7 +77,7 @@ def _home_files(home: Path) -> Iterator[tuple[str, Path]]:
             yield name, home / name
     for folder in HOME_FOLDERS:
         for path in sorted((home / folder).rglob("*")):
-            # A link could name anything on this machine.
+            # A link could point to any file on this machine.
             if path.is_file() and not path.is_symlink():
                 yield path.relative_to(home).as_posix(), path
 
@@ -93,14 +97,11 @@ def _pack(target: Path, manifest: BackupManifest, files: dict[str, Path], folder
             archive.add(path, name, recursive=False)
 
 
-_LARGEST_MANIFEST = 64 << 20
-
-
 def restore_backup(home: Path, sql_url: str, schema_revision: str, source: Path, now: datetime) -> BackupManifest:
-    """Replace what the home holds. The caller holds the home's lock, and `schema_revision` is this release's.
+    """Replace the contents of a home. The caller holds the home's lock; `schema_revision` is this release's.
 
-    Nothing is touched before the whole file is read and found sound. What was there is kept in a folder of the home
-    named `before-restore-…`; of a PostgreSQL database nothing is kept.
+    Nothing changes before the whole file is read and checked. The previous contents are kept in a folder of the home
+    named `before-restore-…`, except those of a PostgreSQL database.
     """
     kind = sa.make_url(sql_url).get_backend_name()
     with tempfile.TemporaryDirectory(dir=home, prefix=".restore-") as name:
@@ -113,19 +114,19 @@ def restore_backup(home: Path, sql_url: str, schema_revision: str, source: Path,
             database.unlink()
             _put_in_place(home, folder, None, now)
         else:
-            if wrong := databases.find_sqlite_damage(database):
-                raise BackupError(f"the database in this backup is damaged: {wrong}")
+            if damage := databases.find_sqlite_damage(database):
+                raise BackupError(f"the database in this backup is damaged: {damage}")
             _put_in_place(home, folder, Path(sa.make_url(sql_url).database or ""), now)
     return manifest
 
 
 def _unpack(source: Path, folder: Path) -> BackupManifest:
-    """Every file in it is named by the manifest, with the bytes the manifest speaks of; anything else is refused."""
+    """Extract the files. Refuse any that the manifest does not name, or whose checksum differs."""
     try:
         with tarfile.open(source, "r:") as archive:
             first = archive.next()
             if first is None or first.name != MANIFEST_NAME or not first.isreg() or first.size > _LARGEST_MANIFEST:
-                raise BackupError(f"{source} is no backup of Loopwright")
+                raise BackupError(f"{source} is not a backup of Loopwright")
             held = archive.extractfile(first)
             manifest = read_manifest(held.read() if held else b"")
             missing = set(manifest.sha256)
@@ -142,7 +143,7 @@ def _unpack(source: Path, folder: Path) -> BackupManifest:
 def _unpack_file(archive: tarfile.TarFile, member: tarfile.TarInfo, manifest: BackupManifest, folder: Path) -> None:
     held = archive.extractfile(member) if member.isreg() else None
     if held is None or not belongs_in_backup(member.name) or member.name not in manifest.sha256:
-        raise BackupError(f"{member.name!r} has no place in a backup")
+        raise BackupError(f"{member.name!r} does not belong in a backup")
     target = folder / member.name
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     digest = hashlib.sha256()
@@ -174,15 +175,15 @@ def _put_in_place(home: Path, folder: Path, database: Path | None, now: datetime
     aside = home / f"before-restore-{now:%Y%m%dT%H%M%S%f}"
     aside.mkdir(mode=0o700)
     if database is not None:
-        # Its journal belongs to it: left behind, SQLite would play it into the new one.
+        # Its journal moves too: SQLite would apply a journal that was left to the new database.
         for old in (database, *(database.with_name(database.name + end) for end in ("-wal", "-shm"))):
             _move(old, aside / old.name)
         database.parent.mkdir(parents=True, exist_ok=True)
         _move(folder / DATABASE_FILES["sqlite"], database)
-    # The engine remembers events of the rows that go: it begins anew, and the watch rings for the rows that come.
+    # The engine's events refer to the replaced rows. It starts empty, and the watch sends events for the restored rows.
     for old in home.glob("engine.sqlite*"):
         _move(old, aside / old.name)
-    # The index is of the entries that go; it is built again from those that come.
+    # The index is rebuilt from the restored entries.
     shutil.rmtree(home / "index", ignore_errors=True)
     for name in (*HOME_FOLDERS, *HOME_FILES):
         _move(home / name, aside / name)
@@ -196,13 +197,11 @@ def _move(old: Path, new: Path) -> None:
         shutil.move(old, new)
 
 
-# More than happened since any backup, and than any reader is sent one by one.
-_SKIPPED_NUMBERS = 10**9
-
-
 def skip_change_numbers(sql_url: str) -> None:
-    """What is open in a browser has seen changes that are undone, and asks for what follows its number: it is told to
-    load everything anew, and not what now has the numbers after that one.
+    """Advance the change numbers, so that open pages reload everything after a restore.
+
+    A page that has seen changes which the restore undid asks for what follows their number. It must not get the new
+    changes that would otherwise reuse these numbers.
     """
     database = Database(sql_url)
     try:

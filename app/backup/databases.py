@@ -1,4 +1,4 @@
-"""Copies of whole databases: PostgreSQL through its own tools, SQLite while it is in use."""
+"""Copies of whole databases: PostgreSQL with its own tools, SQLite while it is in use."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from app.backup.manifest import BackupError
 
 
 def dump_postgres(url: str, target: Path) -> None:
-    """Write the database into a file, as of one moment."""
+    """Write a consistent copy of the database into a file."""
     _run_postgres_tool("pg_dump", url, "--format=custom", "--no-owner", "--no-privileges", f"--file={target}")
 
 
 def load_postgres(url: str, source: Path) -> None:
-    """Replace the database by what the file holds: all of it, or nothing."""
+    """Replace the database by the file's contents, all or nothing."""
     _run_postgres_tool(
         "pg_restore",
         url,
@@ -29,18 +29,18 @@ def load_postgres(url: str, source: Path) -> None:
     )
 
 
-def _run_postgres_tool(tool: str, url: str, *words: str) -> None:
+def _run_postgres_tool(tool: str, url: str, *arguments: str) -> None:
     program = shutil.which(tool)
     if program is None:
         raise BackupError(
             f"{tool} is not on PATH: install PostgreSQL's client programs, of the server's version or newer"
         )
     address = sa.make_url(url)
-    # The password goes by the environment: a command line can be read by everybody on the machine.
-    bare = address.set(drivername="postgresql", password=None).render_as_string(hide_password=False)
+    # The password goes into the environment: every user of the machine can read a command line.
+    without_password = address.set(drivername="postgresql", password=None).render_as_string(hide_password=False)
     env = {**os.environ, **({"PGPASSWORD": str(address.password)} if address.password else {})}
     done = subprocess.run(
-        [program, f"--dbname={bare}", *words],
+        [program, f"--dbname={without_password}", *arguments],
         env=env,
         capture_output=True,
         text=True,
@@ -52,18 +52,18 @@ def _run_postgres_tool(tool: str, url: str, *words: str) -> None:
 
 
 def copy_sqlite(source: Path, target: Path) -> None:
-    """A copy as of one moment; whoever writes meanwhile is neither held up nor torn."""
+    """Make a consistent copy. Writers may go on meanwhile."""
     with (
         closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as reading,
         closing(sqlite3.connect(target)) as writing,
     ):
         reading.backup(writing)
-        # One file, without the journal files that a copy would leave beside it.
+        # Keeps the copy in one file, without journal files beside it.
         writing.execute("PRAGMA journal_mode=DELETE")
 
 
 def find_sqlite_damage(database: Path) -> str | None:
-    """What SQLite finds wrong with it; None when nothing."""
+    """Return what SQLite's check finds wrong, or None."""
     try:
         with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
             found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])

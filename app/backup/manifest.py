@@ -1,4 +1,4 @@
-"""The manifest of a backup: its format, its database, and the checksums of all files in it."""
+"""The manifest of a backup: format, kind of database, and checksums of all files."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 MANIFEST_NAME = "manifest.json"
-# What a home holds that cannot be made again. The engine's own state is not among it: the watch rings again from our
-# rows whatever was under way.
+# The contents of a home that cannot be recreated. The engine's state can: the watch resumes open work from our rows.
 HOME_FOLDERS = ("assets", "keys", "workspace")
 HOME_FILES = ("session.key",)
 DATABASE_FILES = {"sqlite": "database.sqlite", "postgresql": "database.dump"}
 
 
 class BackupError(RuntimeError):
-    """It cannot be done; says why and what to do."""
+    """A backup or restore is not possible. The message says why and what to do."""
 
 
 class BackupManifest(BaseModel):
-    """`schema_revision` is the database's; `sha256` covers every other file in the backup, by its name there."""
+    """The first file of a backup. `schema_revision` is the database's; `sha256` maps every other file's name to its hash."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -36,21 +35,22 @@ class BackupManifest(BaseModel):
     def _only_our_places(cls, value: dict[str, str]) -> dict[str, str]:
         for name in value:
             if not belongs_in_backup(name):
-                raise ValueError(f"{name!r} has no place in a backup")
+                raise ValueError(f"{name!r} does not belong in a backup")
         return value
 
 
 def belongs_in_backup(name: str) -> bool:
-    """May a file of this name be in a backup? Nothing outside a home's own folders is."""
-    dependencies = PurePosixPath(name).parts
-    if not dependencies or name.startswith("/") or ".." in dependencies or "\\" in name:
+    """Return whether a backup may contain a file of this name. Names outside the home's folders are refused."""
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or ".." in parts or "\\" in name:
         return False
-    if len(dependencies) == 1:
+    if len(parts) == 1:
         return name in HOME_FILES or name in DATABASE_FILES.values()
-    return dependencies[0] in HOME_FOLDERS
+    return parts[0] in HOME_FOLDERS
 
 
 def read_manifest(raw: bytes) -> BackupManifest:
+    """Parse a manifest. Raise BackupError that names the first wrong field."""
     try:
         return BackupManifest.model_validate_json(raw)
     except ValidationError as error:

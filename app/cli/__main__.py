@@ -1,4 +1,4 @@
-"""`python -m app.cli`, which is how the supervisor starts its children."""
+"""Entry point of `python -m app.cli`, by which the supervisor starts processes that it cannot fork."""
 
 from app.cli.root import main
 

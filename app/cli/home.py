@@ -1,4 +1,4 @@
-"""The option --home of commands that need no settings."""
+"""The option --home for commands that need no settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 
 def own_or_group_value(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """An option that may stand before or behind a subcommand's name: its own value, else its group's."""
+    """Return an option's value, else its group's: it may be given before or after a subcommand's name."""
     if value is None and ctx.parent is not None and parameter.name is not None:
         return ctx.parent.params.get(parameter.name)
     return value
@@ -29,5 +29,6 @@ home_option = click.option(
 
 
 def not_running_error(home: Path) -> click.ClickException:
-    shown = f"./{home}" if not home.is_absolute() and home.parts[:1] != ("..",) else str(home)
-    return click.ClickException(f"Loopwright is not running in {shown}: start it with `loopwright up`")
+    """Return the error for a home in which nothing runs."""
+    place = f"./{home}" if not home.is_absolute() and home.parts[:1] != ("..",) else str(home)
+    return click.ClickException(f"Loopwright is not running in {place}: start it with `loopwright up`")

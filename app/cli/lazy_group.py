@@ -1,4 +1,4 @@
-"""A command group that imports a command only when it is used, so starting a process does not wait for all of them."""
+"""A command group that imports a command only when it is used, which keeps every start short."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import click
 
 
 class LazyGroup(click.Group):
-    """`table` names each command's module and attribute as `module:attribute`, and its line in the help.
+    """A group whose `table` maps a command's name to `module:attribute` and to its line in the help.
 
-    Commands that are added to the group itself stand before those.
+    Commands added to the group itself are listed before those.
     """
 
     def __init__(self, *args: Any, table: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
@@ -30,7 +30,7 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """A file that cannot be used is said in a line, whichever command met it."""
+        """Report a file that cannot be used in one line, for every command."""
         try:
             return super().invoke(ctx)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Print for people and for programs: tables and plain text, or JSON."""
+"""Output for people and programs: tables and plain text, or JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def print_json(value: object) -> None:
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """One line a row, columns aligned; a dash where there is nothing, and times of this machine's zone."""
+    """Print rows with aligned columns: a dash for a missing value, times in this machine's zone."""
     lines = [tuple(_cell(row.get(column)) for column in columns) for row in rows]
     widths = [max([len(column), *(len(line[at]) for line in lines)]) for at, column in enumerate(columns)]
     for line in [tuple(column.upper() for column in columns), *lines]:
@@ -29,24 +29,24 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> No
 
 
 def plain_line(value: object) -> str:
-    """One line of text without control characters: what a model or a stranger wrote must not steer the terminal."""
+    """Return text as one line without control characters, so that foreign text cannot steer the terminal."""
     text = "" if value is None else str(value)
     return " ".join("".join(char if char.isprintable() or char.isspace() else "\ufffd" for char in text).split())
 
 
 def plain_paragraphs(value: object) -> str:
-    """The same for a longer text: its lines stay."""
+    """Do the same for a longer text, keeping its lines."""
     return "\n".join(plain_line(line) for line in str(value or "").splitlines())
 
 
 def plain_source(value: object) -> str:
-    """The same for source text: the spaces before each line stay too."""
+    """Do the same for source text, keeping indentation too."""
     lines = str(value or "").expandtabs(4).splitlines()
     return "\n".join("".join(char if char.isprintable() else "\ufffd" for char in line) for line in lines)
 
 
 def local_time(moment: object) -> str:
-    """A time of the API as the clock on this machine's wall shows it, to the second; anything else as it is."""
+    """Return a time of the API in this machine's zone, to the second; anything else unchanged."""
     text = plain_line(moment)
     if not _MOMENT.fullmatch(text):
         return text

@@ -14,14 +14,14 @@ _BLOCK = re.compile(r"(<!-- (commands|settings) -->\n).*?(<!-- end -->)", re.DOT
 
 
 def commands_table() -> str:
-    """One line a command: its words and what it does."""
+    """Return the table of commands."""
     rows = ["| command | does |", "|---|---|"]
     rows += [f"| `loopwright {name}` | {_cell(line)} |" for name, (_, line) in COMMANDS.items()]
     return "\n".join(rows) + "\n"
 
 
 def settings_table() -> str:
-    """One line an environment variable: its default and what it means."""
+    """Return the table of environment variables with their defaults."""
     rows = ["| variable | default | meaning |", "|---|---|---|"]
     for name, field in Settings.model_fields.items():
         rows.append(f"| `{variable_of(name)}` | {_default(field.default)} | {_cell(field.description or '')} |")
@@ -29,14 +29,14 @@ def settings_table() -> str:
 
 
 def fill_tables(text: str) -> str:
-    """The README with fresh tables in the places marked for them."""
+    """Return the README's text with both tables filled in between their marks."""
     tables = {"commands": commands_table(), "settings": settings_table()}
     return _BLOCK.sub(lambda found: f"{found[1]}{tables[found[2]]}{found[3]}", text)
 
 
 def _default(value: object) -> str:
-    shown = ",".join(value) if isinstance(value, tuple) else str(value or "") if isinstance(value, dict) else str(value)
-    return "" if not shown or "**" in shown else f"`{shown}`"
+    text = ",".join(value) if isinstance(value, tuple) else str(value or "") if isinstance(value, dict) else str(value)
+    return "" if not text or "**" in text else f"`{text}`"
 
 
 def _cell(text: str) -> str:

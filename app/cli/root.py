@@ -1,4 +1,4 @@
-"""The group of all commands, with the module of each."""
+"""The root command, with the module of every subcommand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMMANDS = {
     "answer": ("app.cli.product.cards:answer", "Answer a card."),
     "objects": ("app.cli.product.objects:objects", "List the shared workspace."),
     "object": ("app.cli.product.objects:show_object", "Show one object, or save its content."),
-    "memory": ("app.cli.product.memory:memory", "List what is remembered; correct it, have it forgotten."),
+    "memory": ("app.cli.product.memory:memory", "List, correct and forget what is remembered."),
     "skills": ("app.cli.skills.group:skills", "List skills, turn them on and off, and write new ones."),
     "runs": ("app.cli.product.runs:runs", "List function runs, newest first."),
     "run": ("app.cli.product.runs:run", "Show one run with its steps."),

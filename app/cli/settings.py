@@ -1,4 +1,4 @@
-"""The option --home of commands that read the settings, and their problems as an exit of the command."""
+"""The option --home for commands that read the settings, and the settings' problems as an error of the command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ home_override = click.option(
 
 
 def read_settings(home: Path | None, **more: object) -> Settings:
-    """The settings, with `home` instead of theirs when it is given."""
+    """Read the settings; `home` and `more` override them unless None. Raise ClickException with all problems."""
     given = {name: value for name, value in {"home": home, **more}.items() if value is not None}
     try:
         return load_settings(**given)

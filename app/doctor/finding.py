@@ -1,4 +1,4 @@
-"""One finding about an installation, with its verdict."""
+"""A finding about an installation, with its verdict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """`words` say what was found and, for a problem, what to do about it."""
+    """One line of the report. `words` say what was found and, for a problem, what to do about it."""
 
     subject: str
     verdict: Verdict

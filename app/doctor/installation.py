@@ -1,4 +1,4 @@
-"""Examine an installation from its settings to its processes. Each check returns one finding and raises nothing."""
+"""Checks of a whole installation, from settings to processes. A check returns one finding and never raises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.settings import Settings, plugin_name_problems
 
 
 def examine_installation(settings: Settings) -> Iterator[Finding]:
-    """The settings are right already, since they were read."""
+    """Run all checks. The settings themselves were validated when they were read."""
     yield Finding("settings", Verdict.OK, "every variable is known and can be read")
     yield _look_at_home(settings)
     yield _look_at_database(settings)
@@ -63,7 +63,7 @@ def _look_at_model(settings: Settings) -> Finding:
 
 
 def _look_at_plugins(settings: Settings) -> Iterator[Finding]:
-    """Nothing is said of what is not there."""
+    """Check the plug-ins. No finding if there are none."""
     problems = plugin_name_problems(find_plugins()) or plugin_problems(settings)
     if problems:
         yield Finding("plug-ins", Verdict.PROBLEM, "; ".join(problems))

@@ -1,4 +1,4 @@
-"""Findings about the services beside us: the attached engine, and the embedder and index of the search."""
+"""Findings about services: the attached engine, and the embedder and index of the search."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from core.search.vectors import Embedder
 from core.settings import Settings
 
 _ENGINE_SUBJECT = "engine"
+_SEARCH_SUBJECT = "search"
 _KIND_HEADER = "X-Inngest-Server-Kind"
 
 
 def look_at_engine(settings: Settings, *, running: bool = False) -> Finding:
-    """Asks for an address that every engine answers; its header says whether it checks keys.
+    """Request a page that every engine has; a header of the response says whether it checks keys.
 
-    `running`: a product runs here with an engine that is not its own, which only its own environment need name.
+    `running`: a product runs here with an external engine, which may be named in that product's environment only.
     """
     engine = Engine.of(settings)
     if running and not (settings.inngest_base_url or settings.inngest_dev):
@@ -36,7 +37,7 @@ def look_at_engine(settings: Settings, *, running: bool = False) -> Finding:
 
 
 def judge_kind(url: str, kind: str | None, *, keyed: bool) -> Finding:
-    """Compare what the engine says of itself with what we take it for."""
+    """Compare the kind of server that the engine reports with the settings."""
     match kind, keyed:
         case "dev", True:
             words = f"{url} is a dev server, the settings take it for production: set INNGEST_DEV={url}"
@@ -48,17 +49,14 @@ def judge_kind(url: str, kind: str | None, *, keyed: bool) -> Finding:
             return Finding(_ENGINE_SUBJECT, Verdict.OK, f"{url} answers, {'with' if keyed else 'without'} keys")
 
 
-_SEARCH_SUBJECT = "search"
-
-
 def look_at_search(settings: Settings) -> Finding:
-    """Asks the embedder for a vector, to see that it works and not only that it is installed."""
+    """Embed a sentence, to see that the embedder works and not only that it is installed; ask the index."""
     url = settings.vector_url
     return judge_search(best_embedder(), url, answers=not url or ChromaIndex(url).alive())
 
 
 def judge_search(embedder: Embedder, url: str, *, answers: bool) -> Finding:
-    """`url` is the index that the settings name; empty where `loopwright up` brings its own."""
+    """Judge embedder and index. `url` is the index that the settings name; empty if `loopwright up` starts its own."""
     try:
         embedder.embed(["a first sentence"])
     except UnavailableError as error:

@@ -1,4 +1,4 @@
-"""Findings about skills: their checks, their isolation, the names of their files, and the watch on their folders."""
+"""Findings about skills: their checks, isolation, file names, and the watch on their folders."""
 
 from __future__ import annotations
 
@@ -19,29 +19,32 @@ from skills.checks.gate import missing_programs
 from skills.folders import all_folders
 
 _CHECKS_SUBJECT = "skill checks"
+_ISOLATION_SUBJECT = "skills"
+_NAMES_SUBJECT = "skill names"
+_WATCH_SUBJECT = "skill files"
+_MOST_NAMED = 5
 
 
 def look_at_checks() -> Finding:
+    """Look for the programs that check skills."""
     return judge_checks(missing_programs())
 
 
 def judge_checks(missing: Sequence[str]) -> Finding:
-    """A file is checked without them too, but then nobody looks at its names or its types."""
+    """Judge missing programs. Without them files are still checked, but neither linted nor type-checked."""
     if not missing:
         return Finding(_CHECKS_SUBJECT, Verdict.OK, "syntax, permissions, lint (ruff) and types (ty)")
     words = f"{' and '.join(missing)} not found beside this Python or on the path: `make install` brings both"
     return Finding(_CHECKS_SUBJECT, Verdict.PROBLEM, words)
 
 
-_ISOLATION_SUBJECT = "skills"
-
-
 def look_at_jail() -> Finding:
-    """Starts a skill's process as the sidecar would, to see what works and not only what is installed."""
+    """Start a skill's process as the sidecar does, to see what works and not only what is installed."""
     return judge_isolation(probe_isolation(), root=os.geteuid() == 0)
 
 
 def judge_isolation(isolation: Isolation, *, root: bool) -> Finding:
+    """Judge the isolation: with `root`, mere limits are a problem."""
     words = f"isolated by {isolation.words}; a hostile skill could still {'; '.join(isolation.gaps)}"
     match isolation.level:
         case Level.BUBBLEWRAP:
@@ -58,12 +61,8 @@ def judge_isolation(isolation: Isolation, *, root: bool) -> Finding:
             )
 
 
-_NAMES_SUBJECT = "skill names"
-_MOST_NAMED = 5
-
-
 def look_at_skill_files(settings: Settings) -> Finding:
-    """Editors leave names that are no skills' on purpose; what a person called like this waits for ever."""
+    """Look for Python files whose names keep them from being served as skills."""
     folders = all_folders(settings.home, settings.skill_path)
     missing = [
         str(folder) for folder in folders if not folder.is_dir() and settings.home.resolve() not in folder.parents
@@ -87,20 +86,17 @@ def _odd_names(folders: Iterable[Path]) -> Iterator[str]:
         yield from (name for name in python if not is_skill_name(name))
 
 
-_WATCH_SUBJECT = "skill files"
-
-
 def look_at_watching(home: Path) -> Finding:
-    """Has the system watch a folder, as the sidecar does: what it refuses us it refuses the sidecar."""
+    """Watch a folder as the sidecar does, to see whether the system allows it."""
     folder = home.resolve() if home.is_dir() else Path(tempfile.gettempdir())
-    trying = FolderEvents((folder,), FileSystemEventHandler())
-    trying.renew()
-    trying.stop()
-    return judge_watching(trying.trouble)
+    events = FolderEvents((folder,), FileSystemEventHandler())
+    events.renew()
+    events.stop()
+    return judge_watching(events.trouble)
 
 
 def judge_watching(trouble: str) -> Finding:
-    """`trouble` is what the system said; empty when it watches."""
+    """Judge the watch. `trouble` is the system's error; empty if it watches."""
     if not trouble:
         return Finding(_WATCH_SUBJECT, Verdict.OK, "the system tells of each save at once")
     return Finding(

@@ -28,7 +28,7 @@ def test_made_is_only_what_the_task_made_since_the_message_with_its_version(site
     progress = MessageProgress(Api(site.url, site.token), message_id)
 
     # When nothing has come of it yet, then nothing is said to be made or done, and it goes on
-    assert progress.fresh() == [f"→ task {rows.task_id}"]
+    assert progress.read_new_lines() == [f"→ task {rows.task_id}"]
     assert not progress.ended
 
     # When the task makes a new version of one, and a person one of the other
@@ -38,8 +38,8 @@ def test_made_is_only_what_the_task_made_since_the_message_with_its_version(site
 
     # Then the first is told, once
     title = site.get(f"/api/v1/objects/{rows.pictures[0]}")["title"]
-    assert progress.fresh() == [f"made {title} v2 ({rows.pictures[0]})"]
-    assert progress.fresh() == []
+    assert progress.read_new_lines() == [f"made {title} v2 ({rows.pictures[0]})"]
+    assert progress.read_new_lines() == []
 
 
 def test_work_that_stands_still_before_the_message_is_read_ends_it(site: Site) -> None:
@@ -47,7 +47,7 @@ def test_work_that_stands_still_before_the_message_is_read_ends_it(site: Site) -
     rows = insert_workspace_rows(site)
     message_id = _told(site, rows.task_id)
     progress = MessageProgress(Api(site.url, site.token), message_id)
-    assert (len(progress.fresh()), progress.ended) == (1, False)
+    assert (len(progress.read_new_lines()), progress.ended) == (1, False)
     with site.writing() as scope:
         tasks.set_task_fields(scope, rows.task_id, status="blocked", reason="the model is away")
         card_id = cards.open_card(
@@ -61,7 +61,7 @@ def test_work_that_stands_still_before_the_message_is_read_ends_it(site: Site) -
         ).id
 
     # When it is looked at, then the card is shown and there is no more to come
-    lines = progress.fresh()
+    lines = progress.read_new_lines()
     assert progress.ended
     assert any(f"loopwright answer {card_id} retry" in line for line in lines)
     assert f"{rows.task_id} is blocked" in lines[-1]
@@ -76,7 +76,7 @@ def test_a_task_that_is_stopped_before_the_message_is_read_ends_it(site: Site) -
 
     progress = MessageProgress(Api(site.url, site.token), message_id)
 
-    assert progress.fresh()[1:] == ["the message is superseded", f"{rows.task_id} is stopped"]
+    assert progress.read_new_lines()[1:] == ["the message is superseded", f"{rows.task_id} is stopped"]
     assert progress.ended
 
 
@@ -103,7 +103,7 @@ def test_other_tasks_cards_are_not_shown(site: Site) -> None:
 
     # When it is looked at, then it has ended with that one
     progress = MessageProgress(Api(site.url, site.token), message_id)
-    said = "\n".join(progress.fresh())
+    said = "\n".join(progress.read_new_lines())
     assert progress.ended
     assert ids[1] in said
     assert ids[0] not in said
@@ -131,9 +131,9 @@ def test_what_ends_while_it_is_looked_at_is_told_whole_at_the_next_look(site: Si
     progress = MessageProgress(Api(site.url, site.token, after), message_id)
 
     # When it is looked at, then it has not ended without what was made
-    first = progress.fresh()
+    first = progress.read_new_lines()
     assert (first, progress.ended) == ([f"→ task {rows.task_id}"], False)
-    second = progress.fresh()
+    second = progress.read_new_lines()
     assert progress.ended
     assert second[0].startswith("made ")
 

@@ -20,7 +20,7 @@ def test_what_is_no_id_is_wrong_use_and_asks_for_nothing_else(site: Site, wrong:
     done = run(site, "task", wrong)
 
     assert done.exit_code == 2
-    assert "is no id" in done.output
+    assert "is not an id" in done.output
 
 
 def test_words_that_are_no_text_are_wrong_use(site: Site) -> None:
@@ -36,7 +36,7 @@ def test_a_key_that_no_header_can_hold_is_refused(site: Site) -> None:
     done = run(site, "tasks", token="clé")
 
     assert done.exit_code == 1
-    assert done.output.startswith("Error: the key holds what no key of Loopwright does")
+    assert done.output.startswith("Error: the key has characters that no key of Loopwright has")
 
 
 @pytest.mark.parametrize("url", ["http://[::1", "garbage", "ftp://x"])

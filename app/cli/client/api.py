@@ -1,4 +1,4 @@
-"""The HTTP API as the commands use it."""
+"""A client of the HTTP API for the commands."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 import click
 import httpx
 
-# A list is followed over its pages up to so many items: a terminal shows no more with profit.
+# A list is fetched page by page up to this many items; more are of no use in a terminal.
 _MOST_ITEMS = 1000
-# What ids are made of: anything else would ask for another address than the command speaks of.
+# The characters of ids. Any other could lead to another address than the command means.
 _PART = re.compile(r"(?!\.+$)[\w.:-]+", re.ASCII)
 
 
 class ApiRefusal(click.ClickException):
-    """The API said no; `status` is its HTTP status. Shown as its problem's own words."""
+    """The API refused a request with HTTP status `status`. The message is the problem's own detail."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -27,15 +27,15 @@ class ApiRefusal(click.ClickException):
 
 
 class Api:
-    """Speaks for one key. What the API refuses, or when it does not answer, is a ClickException: exit status 1."""
+    """A connection with one key. A refusal, or no answer, becomes a ClickException: exit status 1."""
 
     def __init__(self, url: str, token: str, transport: httpx.BaseTransport | None = None) -> None:
         if not (token.isascii() and token.isprintable() and token.strip()):
-            raise click.ClickException("the key holds what no key of Loopwright does: give it as it was made")
+            raise click.ClickException("the key has characters that no key of Loopwright has: copy it again")
         headers = {"Authorization": f"Bearer {token}"}
         self.url = url
         with self._translated():
-            # Reading the certificates takes as long as the command itself.
+            # Loading the certificates takes as long as the command itself.
             verify = not url.startswith("http:")
             self._http = httpx.Client(
                 base_url=url, headers=headers, timeout=30, trust_env=False, verify=verify, transport=transport
@@ -45,7 +45,7 @@ class Api:
         return self._answer("GET", path, params=_given_query(query)).json()
 
     def items(self, path: str, **query: object) -> list[dict[str, Any]]:
-        """All items of a list, page after page."""
+        """Return all items of a list, page after page."""
         found: list[dict[str, Any]] = []
         cursor: object = None
         while len(found) < _MOST_ITEMS:
@@ -57,7 +57,7 @@ class Api:
         return found
 
     def post(self, path: str, body: object = None) -> Any:
-        # One key for one run of the command: a proxy that repeats the request changes nothing.
+        # One key for each run of the command, so that a proxy's retry changes nothing.
         headers = {"Idempotency-Key": uuid.uuid4().hex}
         answer = self._answer("POST", path, json={} if body is None else body, headers=headers)
         return answer.json() if answer.content else None
@@ -70,7 +70,7 @@ class Api:
         return answer.json() if answer.content else None
 
     def upload(self, file: Path) -> str:
-        """Store a file as a new object; its id."""
+        """Store a file as a new object and return its id."""
         with file.open("rb") as content:
             answer = self._answer(
                 "POST",
@@ -83,7 +83,7 @@ class Api:
         return str(answer.json()["id"])
 
     def download(self, path: str, target: Path, **query: object) -> None:
-        """Write what is at `path` into a file, which takes the place of another only when it is whole."""
+        """Download `path` into a file, which is replaced only when the download is complete."""
         part = target.with_name(f".{target.name}.part")
         with self._translated(), self._http.stream("GET", _checked_path(path), params=_given_query(query)) as answer:
             _raise_refusal(answer)
@@ -99,7 +99,7 @@ class Api:
 
     @contextmanager
     def stream(self, path: str, last_id: str | None, patience: float) -> Iterator[Iterator[str]]:
-        """The lines of an event stream that begins after `last_id`; a silence of `patience` seconds ends it."""
+        """Yield the lines of an event stream after `last_id`; a silence of `patience` seconds ends it."""
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last_id} if last_id else {})}
         timeout = httpx.Timeout(30, read=patience)
         with self._http.stream("GET", path, headers=headers, timeout=timeout) as answer:
@@ -119,15 +119,13 @@ class Api:
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise click.ClickException(f"Loopwright does not answer at {self.url} ({error})") from None
         except UnicodeEncodeError:
-            raise click.UsageError(
-                "what was given is no text: this terminal writes something else than UTF-8"
-            ) from None
+            raise click.UsageError("an argument is not UTF-8: check the encoding of this terminal") from None
 
 
 def _checked_path(path: str) -> str:
     for part in path.removeprefix("/").split("/"):
         if not _PART.fullmatch(part):
-            raise click.UsageError(f"{part!r} is no id")
+            raise click.UsageError(f"{part!r} is not an id")
     return path
 
 

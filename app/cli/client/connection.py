@@ -1,4 +1,4 @@
-"""Find the product that a command speaks to: by its home, or by an address and a key."""
+"""The product that a command talks to, found by its home or by an address and a key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 def connection_options(function: Callable[..., R]) -> Callable[..., R]:
-    """The options --home, --url and --token."""
+    """Add the options --home, --url and --token."""
     function = click.option("--token", callback=own_or_group_value, help="A key for it; else the one in the home.")(
         function
     )
@@ -26,7 +26,7 @@ def connection_options(function: Callable[..., R]) -> Callable[..., R]:
 
 
 def client_command(function: Callable[..., R]) -> Callable[..., R]:
-    """Give a command those options, and hand it the API they lead to."""
+    """Add those options to a command and pass it the API they lead to."""
 
     @connection_options
     @functools.wraps(function)
@@ -41,7 +41,7 @@ def connect(home: Path, url: str | None, token: str | None) -> Api:
 
 
 def find_url(home: Path) -> str:
-    """The address of the web process that runs in this home."""
+    """Return the address of the web process that runs in this home."""
     for row in read_rows(home) or []:
         if row.name == "web":
             return f"http://127.0.0.1:{row.port}"
@@ -49,7 +49,7 @@ def find_url(home: Path) -> str:
 
 
 def find_token(home: Path) -> str:
-    """The key of the local person."""
+    """Return the local person's key."""
     try:
         return (home / "keys" / "token").read_text().strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""Follow a message (`say --wait`): what has come of it as lines, read again at every change of the workspace."""
+"""Progress of a message for `say --wait`, as lines, read again at every change of the workspace."""
 
 from __future__ import annotations
 
@@ -16,23 +16,27 @@ from app.cli.output import plain_line, plain_paragraphs
 
 _OPEN_TURN = {"queued", "running"}
 _UNROUTED = {"received", "routed"}
-# What a person or an end has to change before anything more is read.
+# States in which a task does nothing until a person acts.
 _RESTING = {"blocked", "paused", "stopped", "archived"}
+# Longer than the pause between two heartbeats of the stream.
+_SILENCE_SECONDS = 30.0
+_RECONNECT_SECONDS = 1.0
+_PATH = "/api/v1/events"
 
 
 @dataclass
 class MessageProgress:
-    """Lines that were shown stay shown once; `ended` once the work waits, ends or asks."""
+    """The lines about a message, each returned once. `ended` is set once the work waits, ends or asks."""
 
     api: Api
     message_id: str
     ended: bool = False
     _shown: set[str] = field(default_factory=set)
-    _looked: dict[str, str] = field(default_factory=dict)
-    """When each work had been changed last as its versions were looked at."""
+    _checked: dict[str, str] = field(default_factory=dict)
+    """By work, its `updated_at` when its versions were read last."""
 
-    def fresh(self) -> list[str]:
-        """Look again: the lines that are new."""
+    def read_new_lines(self) -> list[str]:
+        """Read the message again and return the lines that are new."""
         message = self.api.get(f"/api/v1/messages/{self.message_id}")
         lines = self._lines(message)
         new = [line for line in lines if line not in self._shown]
@@ -42,7 +46,7 @@ class MessageProgress:
     def _lines(self, message: dict[str, Any]) -> list[str]:
         route = message.get("route") or {}
         task_id = route.get("task_id")
-        # A new task has its verdict before it has its row.
+        # A message has its route before the new task has its row.
         lines = [_route_line(route)] if task_id or route.get("outcome") in {"main", "ask"} else []
         match message["state"], route.get("outcome"):
             case ("withdrawn" | "replaced" | "superseded") as state, _:
@@ -66,11 +70,11 @@ class MessageProgress:
         return [plain_paragraphs(reply["text"]) for reply in found if reply.get("text")]
 
     def _task(self, task_id: str, message: dict[str, Any]) -> list[str]:
-        """What decides on the end is told by one answer: a second would know of what the first does not show."""
+        """Read the task once: a second response could be newer, and end the progress before its lines were shown."""
         task = self.api.get(f"/api/v1/tasks/{task_id}")
         steps = [_step_line(step) for step in task.get("checklist") or [] if step["status"] != "todo"]
         if not message.get("consumed_by"):
-            # Where the task stood when it was spoken to, which no turn has done for this message.
+            # Steps that were done before this message.
             self._shown.update(steps)
         since = _parse_time(message["created_at"])
         lines = [*steps, *self._made(task, since), *self._replies(message)]
@@ -82,12 +86,12 @@ class MessageProgress:
         return lines
 
     def _made(self, task: dict[str, Any], since: datetime) -> list[str]:
-        """What the task itself has made since then, each version of it; not what it only looked at."""
+        """Return a line for each version that the task has made since then."""
         lines = []
         for work in task.get("objects") or []:
-            if _parse_time(work["updated_at"]) < since or self._looked.get(work["id"]) == work["updated_at"]:
+            if _parse_time(work["updated_at"]) < since or self._checked.get(work["id"]) == work["updated_at"]:
                 continue
-            self._looked[work["id"]] = work["updated_at"]
+            self._checked[work["id"]] = work["updated_at"]
             for version in reversed(self.api.items(f"/api/v1/objects/{work['id']}/history")):
                 if version["created_by"] == f"task:{task['id']}" and _parse_time(version["created_at"]) >= since:
                     lines.append(f"made {plain_line(version['title'])} v{version['version']} ({work['id']})")
@@ -99,7 +103,7 @@ class MessageProgress:
 
 
 def _is_settled(task: dict[str, Any], message: dict[str, Any]) -> bool:
-    """The turn that read the message is over, no other is on, and nothing is being made elsewhere."""
+    """Return whether the message's turn is over, no other runs, and no generation is awaited."""
     if not message.get("consumed_by"):
         return bool(message["state"] == "answered")
     if (task.get("waiting_on") or {}).get("type") == "generation":
@@ -133,30 +137,24 @@ def _card_line(card: dict[str, Any]) -> str:
     return f"? {plain_line(card['title'])}{body}\n  loopwright answer {card['id']} {options}"
 
 
-# Longer than the pause between two heartbeats of the stream.
-_SILENCE_SECONDS = 30.0
-_RECONNECT_SECONDS = 1.0
-_PATH = "/api/v1/events"
-
-
 @dataclass
 class ChangeStream:
-    """Wakes its reader at every change, over restarts of the server, from `last_id` on."""
+    """Signals every change after `last_id`, across restarts of the server."""
 
     api: Api
     last_id: str | None = None
 
-    def wakes(self, seconds: float) -> Iterator[None]:
-        """Yield at once, then whenever something may have changed; end after so many seconds.
+    def signal_changes(self, seconds: float) -> Iterator[None]:
+        """Yield now and whenever something may have changed, for at most this long.
 
-        The reader looks for itself: a wake says nothing, so that a lost one costs a pause and no truth.
+        A signal carries no data: the caller reads the state itself, so a lost signal only delays it.
         """
         deadline = time.monotonic() + seconds
         yield
         while time.monotonic() < deadline:
             try:
                 with self.api.stream(_PATH, self.last_id, _SILENCE_SECONDS) as lines:
-                    # What changed while there was no stream.
+                    # Something may have changed while there was no stream.
                     yield
                     yield from self._changes(lines, deadline)
             except httpx.TransportError:

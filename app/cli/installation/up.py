@@ -38,6 +38,6 @@ def up(home: Path | None, port: int, engine: str, open_page: bool) -> None:
 
 
 def _print_line(line: str) -> None:
-    # Whoever read our lines may have gone; the product goes on.
+    # Nothing may read our output any more; the product goes on.
     with contextlib.suppress(BrokenPipeError):
         click.echo(line)

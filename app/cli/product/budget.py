@@ -24,7 +24,7 @@ def _changes(ctx: click.Context, parameter: click.Parameter, value: tuple[str, .
         except InvalidOperation:
             finite = False
         if not finite:
-            raise click.BadParameter(f"{word}: {amount!r} is no amount")
+            raise click.BadParameter(f"{word}: {amount!r} is not an amount")
         changes[name] = amount
     return changes
 
@@ -36,7 +36,7 @@ def _changes(ctx: click.Context, parameter: click.Parameter, value: tuple[str, .
 def budget(api: Api, changes: dict[str, str], json_wanted: bool) -> None:
     """Show the budget, or set parts of it.
 
-    SET is a word such as free_per_day=2.00; one may set balance, free_per_operation and free_per_day.
+    SET is NAME=AMOUNT, such as free_per_day=2.00, for balance, free_per_operation or free_per_day.
     """
     found = api.put("/api/v1/budget", changes) if changes else api.get("/api/v1/budget")
     if json_wanted:

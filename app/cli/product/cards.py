@@ -31,7 +31,7 @@ def cards(api: Api, state: str, json_wanted: bool) -> None:
 def answer(api: Api, card_id: str, option: str, text: str | None) -> None:
     """Answer a card.
 
-    With one of its options, and a few words if you like.
+    OPTION is one of the card's options; TEXT is an optional remark.
     """
     body = {"option": option, **({"text": text} if text else {})}
     card = api.post(f"/api/v1/cards/{card_id}/answer", body)

@@ -39,7 +39,7 @@ def keys(ctx: click.Context, home: Path, url: str | None, token: str | None, jso
 @keys.command()
 @click.argument("name")
 @click.option("--scopes", required=True, callback=_scopes, help="A comma list of read, write, approve, admin.")
-@click.option("--program", is_flag=True, help="The key speaks as a program: a person answers a card for each paid act.")
+@click.option("--program", is_flag=True, help="A key for a program: a person must approve each paid action on a card.")
 @json_option
 @client_command
 def create(api: Api, name: str, scopes: list[str], program: bool, json_wanted: bool) -> None:

@@ -14,7 +14,7 @@ _LISTING = "list"
 
 
 class _OrQuery(click.Group):
-    """What is no command of the group is a question to the memory."""
+    """A group that takes any words other than its commands as a query."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or (args[0] not in self.commands and args[0] not in ("-h", "--help")):
@@ -25,8 +25,8 @@ class _OrQuery(click.Group):
         return ["[OPTIONS] [QUERY] | COMMAND [ARGS]..."]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        shown = {one.name: one for one in (*self.commands[_LISTING].get_params(ctx), *self.get_params(ctx))}
-        records = [one.get_help_record(ctx) for one in shown.values() if isinstance(one, click.Option)]
+        options = {one.name: one for one in (*self.commands[_LISTING].get_params(ctx), *self.get_params(ctx))}
+        records = [one.get_help_record(ctx) for one in options.values() if isinstance(one, click.Option)]
         with formatter.section("Options"):
             formatter.write_dl([record for record in records if record is not None])
         self.format_commands(ctx, formatter)
@@ -34,21 +34,21 @@ class _OrQuery(click.Group):
 
 @click.group(cls=_OrQuery)
 def memory() -> None:
-    """List what is remembered; correct it, have it forgotten.
+    """List, correct and forget what is remembered.
 
-    What is none of the commands is a question to the memory.
+    Anything other than a command is taken as a query.
     """
 
 
 @memory.command(_LISTING, hidden=True)
 @click.argument("query", required=False)
-@click.option("--at", help="What held at this time, such as 2026-03-01T12:00:00Z.")
+@click.option("--at", help="What was true at this time, such as 2026-03-01T12:00:00Z.")
 @json_option
 @client_command
 def list_facts(api: Api, query: str | None, at: str | None, json_wanted: bool) -> None:
     """List what is remembered, newest first.
 
-    With QUERY, what fits it, best first.
+    With QUERY, the matches, best first.
     """
     items = api.items("/api/v1/memory", q=query, at=at)
     if json_wanted:
@@ -64,7 +64,7 @@ def list_facts(api: Api, query: str | None, at: str | None, json_wanted: bool) -
 @json_option
 @client_command
 def show(api: Api, fact_id: str, json_wanted: bool) -> None:
-    """Show one fact with its versions and what they rest on."""
+    """Show one fact with its versions and their evidence."""
     found = api.get(f"/api/v1/memory/{fact_id}")
     if json_wanted:
         print_json(found)
@@ -84,7 +84,7 @@ def show(api: Api, fact_id: str, json_wanted: bool) -> None:
 @click.argument("fact_id", metavar="ID")
 @client_command
 def forget(api: Api, fact_id: str) -> None:
-    """Ask for it to be forgotten; the card that opens says what will be lost."""
+    """Ask to forget a fact; the card that opens says what will be lost."""
     card = api.get(f"/api/v1/cards/{api.post(f'/api/v1/memory/{fact_id}/forget')['card_id']}")
     click.echo(plain_line(card["title"]))
     click.echo("\n".join(plain_line(line) for line in card["body"].splitlines()))
@@ -96,7 +96,7 @@ def forget(api: Api, fact_id: str) -> None:
 @click.argument("text")
 @client_command
 def correct(api: Api, fact_id: str, text: str) -> None:
-    """Let it say TEXT from now on."""
+    """Replace a fact's text by TEXT."""
     found = api.post(f"/api/v1/memory/{fact_id}/correct", {"text": text})
     click.echo(f"{found['id']} version {found['version']}: {plain_line(found['text'])}")
 
@@ -119,12 +119,12 @@ def export(api: Api) -> None:
 @memory.command()
 @client_command
 def reindex(api: Api) -> None:
-    """Build the search index anew from the database."""
+    """Rebuild the search index from the database."""
     state = api.post("/api/v1/memory/reindex")["state"]
-    said = {
-        "done": "the index is built anew",
-        "more": "the index is being built anew; what is not in it yet is found all the same",
-        "busy": "somebody else writes the index just now: try again",
-        "away": "the index does not answer; it is built anew as soon as it does",
+    state_texts = {
+        "done": "the index is rebuilt",
+        "more": "the index is being rebuilt; searches find the rest in the database meanwhile",
+        "busy": "the index is being written by another process: try again",
+        "away": "the index does not answer; it is rebuilt as soon as it does",
     }
-    click.echo(said.get(state, state))
+    click.echo(state_texts.get(state, state))

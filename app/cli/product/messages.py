@@ -17,7 +17,7 @@ from app.cli.output import json_option, print_json, print_table
 @click.command()
 @click.argument("text")
 @click.option("--task", "task_id", metavar="ID", help="The task it belongs to.")
-@click.option("--object", "object_id", metavar="ID", help="The object it speaks of.")
+@click.option("--object", "object_id", metavar="ID", help="The object it is about.")
 @click.option(
     "--attach",
     "files",
@@ -58,8 +58,8 @@ def say(
 
 def _follow_message(api: Api, message_id: str, timeout: float, *, quiet: bool) -> None:
     progress = MessageProgress(api, message_id)
-    for _ in ChangeStream(api).wakes(timeout):
-        for line in progress.fresh():
+    for _ in ChangeStream(api).signal_changes(timeout):
+        for line in progress.read_new_lines():
             if not quiet:
                 click.echo(line)
         if progress.ended:

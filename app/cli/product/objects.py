@@ -21,7 +21,7 @@ _KINDS = ("document", "image", "video", "audio", "model3d", "collection", "flow"
 def objects(api: Api, query: str | None, kind: str | None, json_wanted: bool) -> None:
     """List the shared workspace.
 
-    With QUERY, what in it matches.
+    With QUERY, the objects whose title matches.
     """
     items = api.items("/api/v1/objects", q=query, kind=kind)
     if json_wanted:

@@ -1,4 +1,4 @@
-"""`loopwright skills show`, `skills versions`, `skills diff`: its state, its runs and its changes."""
+"""`loopwright skills show`, `skills versions`, `skills diff`: a skill's state, runs and changes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def show(api: Api, skill_id: str, source: bool, json_wanted: bool) -> None:
 @json_option
 @client_command
 def versions(api: Api, skill_id: str, json_wanted: bool) -> None:
-    """List its versions, newest first: who wrote each and why, and how far it came."""
+    """List a skill's versions, newest first: author, reason and stage."""
     items = api.items(f"/api/v1/skills/{skill_id}/versions")
     if json_wanted:
         print_json({"items": items, "next": None})
@@ -51,11 +51,16 @@ def versions(api: Api, skill_id: str, json_wanted: bool) -> None:
 @click.command()
 @click.argument("skill_id", metavar="ID")
 @click.argument("version", type=click.IntRange(min=1), required=False)
-@click.option("--against", type=click.IntRange(min=1), metavar="N", help="Another version; else what it was made of.")
+@click.option(
+    "--against",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Compare with this version; else with the one it is based on.",
+)
 @json_option
 @client_command
 def diff(api: Api, skill_id: str, version: int | None, against: int | None, json_wanted: bool) -> None:
-    """Show what changed in a version, else in the newest one, compared with any other."""
+    """Show what changed in a version, by default in the newest."""
     if version is None:
         newest = api.items(f"/api/v1/skills/{skill_id}/versions")
         if not newest:
@@ -101,7 +106,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _trials(version: dict[str, Any]) -> Iterator[str]:
-    """How a version was tried, and what it did otherwise."""
+    """Yield how a version was tried and what it did differently."""
     for trial in version["trials"]:
         yield f"    {plain_line(trial['words'])}"
         yield from (f"      {plain_line(one)}" for one in trial["differences"])
@@ -111,8 +116,8 @@ def _tables(found: dict[str, Any]) -> None:
     days = [day for day in found["days"] if day["completed"] or day["failed"] or day["other"]]
     if days:
         rate = found["success_rate"]
-        said = f", {rate:.0%} went well" if rate is not None else ""
-        click.echo(f"\nruns of the last {len(found['days'])} days ({found['timezone']}){said}")
+        success = f", {rate:.0%} went well" if rate is not None else ""
+        click.echo(f"\nruns of the last {len(found['days'])} days ({found['timezone']}){success}")
         print_table(days, ("date", "completed", "failed", "other"))
     if found["runs"]:
         click.echo("\nlast runs")

@@ -22,14 +22,12 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 @click.command()
 @click.argument("name")
 @click.option("--from", "shipped", metavar="ID", help="Copy a skill that ships with Loopwright.")
-@click.option(
-    "--use", metavar="OLD=NEW", multiple=True, help="In the copy put NEW in the place of OLD, such as a host."
-)
+@click.option("--use", metavar="OLD=NEW", multiple=True, help="Replace OLD by NEW in the copy, such as a host.")
 @home_option
 def new(name: str, shipped: str | None, use: tuple[str, ...], home: Path) -> None:
     """Begin a skill: NAME.py in the first folder of LOOPWRIGHT_SKILL_PATH, else in the agent's folder.
 
-    A shipped skill for another machine than its file names:
+    To copy a shipped skill for another host than its file names:
 
         loopwright skills new checkout_triage --from incident_triage --use 127.0.0.1:9090=prometheus.internal:9090
     """
@@ -47,7 +45,7 @@ def new(name: str, shipped: str | None, use: tuple[str, ...], home: Path) -> Non
     folder = next(iter(people_folders(home, skill_path)), agent_folder(home))
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.py"
-    # Beside it first: whoever watches the folder must not read half a file.
+    # Under another name first, so that a watcher of the folder never reads half a file.
     unfinished = folder / f".{name}.tmp"
     unfinished.write_text(text, encoding="utf-8")
     try:
@@ -56,11 +54,11 @@ def new(name: str, shipped: str | None, use: tuple[str, ...], home: Path) -> Non
         raise click.ClickException(f"there is a file {file} already") from None
     finally:
         unfinished.unlink()
-    click.echo(f"{file}\nLoopwright serves it whenever you save it; `loopwright skills check {file}` looks before.")
+    click.echo(f"{file}\nLoopwright serves it whenever you save it; `loopwright skills check {file}` checks it first.")
 
 
 def _copy_shipped(shipped: str, use: tuple[str, ...]) -> str:
-    """The text of a shipped skill with other names in it."""
+    """Return the text of a shipped skill with the replacements made."""
     known = find_skill_files((SHIPPED_FOLDER,))
     if shipped not in known:
         raise click.BadParameter(f"{plain_line(shipped)!r} does not ship; {', '.join(known)} do", param_hint="--from")
@@ -80,7 +78,7 @@ def _copy_shipped(shipped: str, use: tuple[str, ...]) -> str:
 @home_option
 @json_option
 def check(file: Path, home: Path, json_wanted: bool) -> None:
-    """Say everything that is wrong with a skill file, without running it; exit status 1 when anything is."""
+    """List every problem of a skill file, without running it; exit status 1 if there is one."""
     folders = (file.resolve().parent, *all_folders(home, os.environ.get("LOOPWRIGHT_SKILL_PATH", "")))
     problems = check_source(file.read_bytes(), file.stem, _other_skills(folders, file.resolve()))
     if json_wanted:
@@ -92,7 +90,7 @@ def check(file: Path, home: Path, json_wanted: bool) -> None:
         if not problems:
             click.echo(f"{file}: nothing is wrong")
     for missing in missing_programs():
-        click.echo(f"{missing} is not installed, so a part of the checks was left out", err=True)
+        click.echo(f"{missing} is not installed, so some checks were skipped", err=True)
     click.get_current_context().exit(1 if problems else 0)
 
 

@@ -13,13 +13,13 @@ from app.cli.client.connection import client_command, connect, connection_option
 from app.cli.lazy_group import LazyGroup
 from app.cli.output import json_option, local_time, plain_line, print_json, print_table
 
-# Checking needs parsers that no other command waits for.
+# Imported only when used: checking needs parsers that the other commands do not.
 _LAZY_COMMANDS = {
     "new": ("app.cli.skills.files:new", "Begin a skill file from a template."),
     "show": ("app.cli.skills.detail:show", "Show one skill: state, schedule, versions, and how its runs went."),
-    "versions": ("app.cli.skills.detail:versions", "List its versions: who wrote each, and why."),
-    "diff": ("app.cli.skills.detail:diff", "Show what changed from one version to another."),
-    "check": ("app.cli.skills.files:check", "Say what is wrong with a skill file, without running it."),
+    "versions": ("app.cli.skills.detail:versions", "List a skill's versions: who wrote each, and why."),
+    "diff": ("app.cli.skills.detail:diff", "Show what changed between two versions."),
+    "check": ("app.cli.skills.files:check", "List the problems of a skill file, without running it."),
 }
 
 
@@ -44,7 +44,7 @@ def skills(ctx: click.Context, home: Path, url: str | None, token: str | None, j
 @json_option
 @client_command
 def enable(api: Api, skill_id: str, json_wanted: bool) -> None:
-    """Let it serve; what it asks for is asked on a card first."""
+    """Turn a skill on; its permissions are asked on a card first."""
     _move(api, skill_id, "enable", json_wanted)
 
 
@@ -53,32 +53,32 @@ def enable(api: Api, skill_id: str, json_wanted: bool) -> None:
 @json_option
 @client_command
 def disable(api: Api, skill_id: str, json_wanted: bool) -> None:
-    """Begin no new runs; those that began go on."""
+    """Turn a skill off: running runs finish, no new ones start."""
     _move(api, skill_id, "disable", json_wanted)
 
 
 @skills.command()
 @click.argument("skill_id", metavar="ID")
-@click.option("--to", type=click.IntRange(min=1), help="A version's number; else the one that served before.")
+@click.option("--to", type=click.IntRange(min=1), help="A version's number; else the one that was active before.")
 @json_option
 @client_command
 def rollback(api: Api, skill_id: str, to: int | None, json_wanted: bool) -> None:
-    """Serve an earlier version again."""
+    """Go back to an earlier version of a skill."""
     _move(api, skill_id, "rollback", json_wanted, {} if to is None else {"version": to})
 
 
 @skills.command()
 @click.argument("skill_id", metavar="ID")
-@click.option("--function", "function_id", help="Which of its functions; needed where it has several.")
+@click.option("--function", "function_id", help="Which of its functions; needed if it has several.")
 @click.option("--data", default="{}", show_default=True, help="The event's data, a JSON object.")
 @json_option
 @client_command
 def invoke(api: Api, skill_id: str, function_id: str | None, data: str, json_wanted: bool) -> None:
-    """Begin a run of it now."""
+    """Start a run of a skill now."""
     try:
         event = json.loads(data)
     except ValueError as error:
-        raise click.BadParameter(f"no JSON: {error}", param_hint="--data") from None
+        raise click.BadParameter(f"not JSON: {error}", param_hint="--data") from None
     body = {"data": event, **({"function": function_id} if function_id else {})}
     answer = api.post(f"/api/v1/skills/{skill_id}/invoke", body)
     if json_wanted:
@@ -93,12 +93,12 @@ def invoke(api: Api, skill_id: str, function_id: str | None, data: str, json_wan
 @json_option
 @client_command
 def ask(api: Api, skill_id: str, text: str, json_wanted: bool) -> None:
-    """Ask the agent to change it as TEXT says; without, to repair what is wrong with it."""
-    asked = api.post(f"/api/v1/skills/{skill_id}/ask", {"text": text, "client_id": uuid.uuid4().hex})
+    """Ask the agent to change a skill as TEXT says; without TEXT, to repair it."""
+    message = api.post(f"/api/v1/skills/{skill_id}/ask", {"text": text, "client_id": uuid.uuid4().hex})
     if json_wanted:
-        print_json(asked)
+        print_json(message)
     else:
-        click.echo(asked["message_id"])
+        click.echo(message["message_id"])
 
 
 @skills.command()
@@ -106,12 +106,12 @@ def ask(api: Api, skill_id: str, text: str, json_wanted: bool) -> None:
 @json_option
 @client_command
 def review(api: Api, skill_id: str, json_wanted: bool) -> None:
-    """Review it now: how its runs went, what people said of its alarms, and what should change."""
-    asked = api.post(f"/api/v1/skills/{skill_id}/review")
+    """Review a skill now: its runs, people's answers to its alarms, and what should change."""
+    found = api.post(f"/api/v1/skills/{skill_id}/review")
     if json_wanted:
-        print_json(asked)
+        print_json(found)
         return
-    click.echo(f"review {asked['review_id']} is {asked['state']}; `loopwright skills reviews {skill_id}` shows it")
+    click.echo(f"review {found['review_id']} is {found['state']}; `loopwright skills reviews {skill_id}` shows it")
 
 
 @skills.command()
@@ -119,15 +119,15 @@ def review(api: Api, skill_id: str, json_wanted: bool) -> None:
 @json_option
 @client_command
 def reviews(api: Api, skill_id: str, json_wanted: bool) -> None:
-    """Show what its reviews found and proposed, newest first."""
+    """Show what a skill's reviews found and proposed, newest first."""
     items = api.items(f"/api/v1/skills/{skill_id}/reviews")
     if json_wanted:
         print_json({"items": items, "next": None})
         return
     for one in items:
         proposal = one.get("proposal")
-        said = proposal["summary"] if proposal else one.get("reason") or one["state"]
-        click.echo(f"{local_time(one['at'])}  {plain_line(said)}")
+        summary = proposal["summary"] if proposal else one.get("reason") or one["state"]
+        click.echo(f"{local_time(one['at'])}  {plain_line(summary)}")
         for change in proposal["changes"] if proposal else ():
             click.echo(f"    {plain_line(change['constant'])}: {change['from']:g} to {change['to']:g}")
         if expects := one.get("expects"):
@@ -139,16 +139,16 @@ def reviews(api: Api, skill_id: str, json_wanted: bool) -> None:
 @skills.command()
 @click.argument("skill_id", metavar="ID")
 @click.argument("outcome")
-@click.option("--run", "run_id", help="The run that alarmed; without it, something that no run saw.")
+@click.option("--run", "run_id", help="The run that raised the alarm; leave it out for a missed alarm.")
 @json_option
 @client_command
 def tell(api: Api, skill_id: str, outcome: str, run_id: str | None, json_wanted: bool) -> None:
-    """Tell what came of an alarm (`real`, `false alarm`, `too late`), or that one was `missed`: reviews judge by it."""
-    told = api.post(f"/api/v1/skills/{skill_id}/outcomes", {"value": outcome, "run_id": run_id})
+    """Record whether an alarm was `real`, a `false alarm`, `too late` or `missed`; reviews use it."""
+    found = api.post(f"/api/v1/skills/{skill_id}/outcomes", {"value": outcome, "run_id": run_id})
     if json_wanted:
-        print_json(told)
+        print_json(found)
     else:
-        click.echo(f"{told['skill_id']}: {plain_line(told['value'])}")
+        click.echo(f"{found['skill_id']}: {plain_line(found['value'])}")
 
 
 @skills.command()
@@ -157,7 +157,7 @@ def tell(api: Api, skill_id: str, outcome: str, run_id: str | None, json_wanted:
 @json_option
 @client_command
 def delete(api: Api, skill_id: str, json_wanted: bool) -> None:
-    """Take a skill away for good, with its file."""
+    """Delete a skill with its file."""
     found = api.delete(f"/api/v1/skills/{skill_id}")
     if json_wanted:
         print_json(found)

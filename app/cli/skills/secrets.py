@@ -30,7 +30,7 @@ def secrets(ctx: click.Context, home: Path, json_wanted: bool) -> None:
 @json_option
 @home_option
 def list_secrets(home: Path, json_wanted: bool) -> None:
-    """List their names."""
+    """List the names of all secrets."""
     _list(home, json_wanted)
 
 
@@ -38,14 +38,16 @@ def list_secrets(home: Path, json_wanted: bool) -> None:
 @click.argument("name")
 @home_option
 def set_secret(name: str, home: Path) -> None:
-    """Store a secret, or another value of it, read from standard input or asked for without echo."""
+    """Store a secret, or replace its value. Reads standard input, or prompts without echo."""
     files = SecretFiles(home)
     try:
         files.check(name)
         files.set(name, _value(name))
     except InvalidError as error:
         raise click.ClickException(str(error)) from None
-    click.echo(f"{name} is stored; skills whose manifest names it for a host may use it there once that is granted")
+    click.echo(
+        f"{name} is stored; skills whose manifest names it for a host may use it there once the permission is granted"
+    )
 
 
 @secrets.command()
@@ -73,5 +75,5 @@ def _value(name: str) -> str:
     if sys.stdin.isatty():
         typed: str = click.prompt(f"Value of {name}", hide_input=True, confirmation_prompt=True)
         return typed
-    # One more than may be stored: a longer value is refused, not cut.
+    # More than may be stored, so that a longer value is refused, not cut.
     return sys.stdin.read(10_000).removesuffix("\n").removesuffix("\r")

@@ -180,9 +180,9 @@ def rewritten(backup: Path, change: str, target: Path) -> Path:
     [
         ("byte", "assets/ab/abcd is damaged"),
         ("lost", "is cut off: keys/token is missing"),
-        ("climb", "has no place in a backup"),
-        ("link", "has no place in a backup"),
-        ("extra", "has no place in a backup"),
+        ("climb", "does not belong in a backup"),
+        ("link", "does not belong in a backup"),
+        ("extra", "does not belong in a backup"),
     ],
 )
 def test_a_faulty_backup_changes_nothing(home: Path, backup: Path, tmp_path: Path, change: str, words: str) -> None:
