@@ -20,7 +20,7 @@ class BackupError(RuntimeError):
 
 
 class BackupManifest(BaseModel):
-    """The first file of a backup. `schema_revision` is the database's; `sha256` maps every other file's name to its hash."""
+    """The first file of a backup. `schema_revision` is the database's; `sha256` maps every other file to its hash."""
 
     model_config = ConfigDict(frozen=True)
 

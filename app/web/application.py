@@ -1,4 +1,4 @@
-"""The Flask application of the web process: API, pages, event stream and health, put together."""
+"""The Flask application of the web process: API, pages, event stream and health."""
 
 from __future__ import annotations
 
@@ -38,8 +38,16 @@ from app.web.pages.thread import thread_page, whole_text_route
 from app.web.pages.view import prepare_templates
 from app.web.stream.hub import Hub
 
+HUB = "loopwright_hub"
+_DAYS_SIGNED_IN = 30
+_PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self'; "
+    "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
 
 def health_routes(dependencies: WebDependencies) -> Blueprint:
+    """Make `/healthz`, and `/readyz`, which answers 503 without a database."""
     blueprint = Blueprint("health", __name__)
 
     @blueprint.get("/healthz")
@@ -59,16 +67,8 @@ def health_routes(dependencies: WebDependencies) -> Blueprint:
     return blueprint
 
 
-HUB = "loopwright_hub"
-_DAYS_SIGNED_IN = 30
-_PAGE_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self'; "
-    "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-
-
 def create_app(dependencies: WebDependencies) -> Flask:
-    """The HTTP API, the pages and the event stream. Its streams end when `hub_of(app).stop()` is called."""
+    """Make the application. `hub_of(app).stop()` ends its event streams."""
     app = Flask(__name__)
     secret = session_secret(dependencies.settings.home)
     _configure_app(app, secret, secure=dependencies.settings.web_url.startswith("https://"))
@@ -79,15 +79,16 @@ def create_app(dependencies: WebDependencies) -> Flask:
     app.register_blueprint(health_routes(dependencies))
     app.register_blueprint(sign_in_pages(dependencies))
     app.register_blueprint(signed_routes(dependencies, AssetAddresses(secret)))
-    doors = _all_endpoints(dependencies, hub)
-    rules = [rule for door in doors for rule in door.rules]
-    for door in (*doors, about_api(dependencies, hub, lambda: rules)):
-        app.register_blueprint(door.blueprint)
+    all_endpoints = _all_endpoints(dependencies, hub)
+    rules = [rule for endpoints in all_endpoints for rule in endpoints.rules]
+    for endpoints in (*all_endpoints, about_api(dependencies, hub, lambda: rules)):
+        app.register_blueprint(endpoints.blueprint)
     app.after_request(_harden)
     return app
 
 
 def hub_of(app: Flask) -> Hub:
+    """Return the hub of an application's event streams."""
     hub = app.extensions[HUB]
     assert isinstance(hub, Hub)
     return hub
@@ -124,7 +125,7 @@ def _configure_app(app: Flask, secret: str, *, secure: bool) -> None:
     app.config.update(
         SECRET_KEY=secret,
         MAX_CONTENT_LENGTH=JSON_LIMIT,
-        # One browser may hold sessions of several products on one host: cookies know no ports.
+        # Cookies ignore ports, so several products on one host need different names.
         SESSION_COOKIE_NAME=f"loopwright_{hashlib.sha256(secret.encode()).hexdigest()[:8]}",
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SECURE=secure,

@@ -98,7 +98,7 @@ def test_a_review_proposes_once(stage: Stage) -> None:
         assert len(tasks.list_tasks(scope)) == 1
 
 
-def test_a_failed_run_is_told_once_and_repaired_once(stage: Stage) -> None:
+def test_a_failed_run_is_secret_member_and_repaired_once(stage: Stage) -> None:
     store, ws = stage.store, stage.store.workspace_id
     version = save_skill(store)
     with store.database.transaction(ws) as scope:

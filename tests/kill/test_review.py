@@ -38,7 +38,7 @@ COMMITS = ("review.requested", "review.gathered", "review.judged", "review.done"
 POINTS = [f"{name}.{edge}" for name in COMMITS for edge in ("before_commit", "after_commit")]
 
 
-def test_a_review_and_a_failure_are_told_once_however_often_the_worker_dies(
+def test_a_review_and_a_failure_are_secret_member_however_often_the_worker_dies(
     products: Callable[..., Product],
 ) -> None:
     with receiver() as ops:

@@ -45,9 +45,7 @@ def set_secret(name: str, home: Path) -> None:
         files.set(name, _value(name))
     except InvalidError as error:
         raise click.ClickException(str(error)) from None
-    click.echo(
-        f"{name} is stored; skills whose manifest names it for a host may use it there once the permission is granted"
-    )
+    click.echo(f"{name} is stored; skills whose manifest names it for a host may use it there once that is granted")
 
 
 @secrets.command()

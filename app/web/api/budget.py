@@ -16,7 +16,7 @@ from runtime.tables import budgets
 
 
 class PutBudget(Body):
-    """What is left out stays as it is."""
+    """Fields left out do not change."""
 
     balance: AmountInput | None = None
     free_per_operation: AmountInput | None = None
@@ -33,25 +33,25 @@ class BudgetShape(TypedDict):
 
 
 def budget_api(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "budget_api")
+    endpoints = Endpoints(dependencies, "budget_api")
 
-    @door.reads("/api/v1/budget", "Balance, free allowances, today's spending")
+    @endpoints.reads("/api/v1/budget", "Balance, free allowances, today's spending")
     def get_budget(scope: Scope, speaker: Speaker) -> BudgetShape:
         return budget_shape(scope)
 
-    @door.acts("/api/v1/budget", "Set parts of the budget", body=PutBudget, method="PUT", scope="admin")
+    @endpoints.acts("/api/v1/budget", "Set parts of the budget", body=PutBudget, method="PUT", scope="admin")
     def put_budget(scope: Scope, speaker: Speaker, body: PutBudget) -> BudgetShape:
         require_person(speaker, "say what may be spent")
         now = credits.lock_budget(scope)
         if body.balance is not None and body.balance != now.balance:
             credits.grant_credit(scope, body.balance - now.balance, f"api:{scope.ids.new('cause')}")
-        limits = {name: getattr(body, name) for name in ("free_per_operation", "free_per_day")}
-        given = {name: value for name, value in limits.items() if value is not None}
+        by_name = {name: getattr(body, name) for name in ("free_per_operation", "free_per_day")}
+        given = {name: value for name, value in by_name.items() if value is not None}
         if given:
             scope.change(scope.update(budgets).values(**given))
         return budget_shape(scope)
 
-    return door
+    return endpoints
 
 
 def budget_shape(scope: Scope) -> BudgetShape:

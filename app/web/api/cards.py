@@ -23,12 +23,12 @@ class AnswerCard(Body):
 
 
 def cards_api(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "cards_api")
+    endpoints = Endpoints(dependencies, "cards_api")
 
-    @door.reads(
+    @endpoints.reads(
         "/api/v1/cards",
         "Cards, oldest first; `state=open` for those that wait",
-        query={"state": "only those that stand so", "task_id": "only those of a task", **paging.PAGING_QUERY},
+        query={"state": "only cards in this state", "task_id": "only cards of this task", **paging.PAGING_QUERY},
     )
     def list_cards(scope: Scope, speaker: Speaker) -> paging.ListPage[CardShape]:
         size = paging.page_size()
@@ -44,11 +44,11 @@ def cards_api(dependencies: WebDependencies) -> Endpoints:
         )
         return paging.cut_page(found, size, card_shape, lambda card: (card.created_at, card.id))
 
-    @door.reads("/api/v1/cards/<card_id>", "A card")
+    @endpoints.reads("/api/v1/cards/<card_id>", "A card")
     def get_card(scope: Scope, speaker: Speaker, card_id: str) -> CardShape:
         return card_by_id(scope, card_id)
 
-    @door.acts(
+    @endpoints.acts(
         "/api/v1/cards/<card_id>/answer",
         "Decide; a second answer gets 409 with the first. Money, permissions and what cannot be undone take a person",
         body=AnswerCard,
@@ -66,4 +66,4 @@ def cards_api(dependencies: WebDependencies) -> Endpoints:
         )
         return card_shape(answered)
 
-    return door
+    return endpoints

@@ -1,4 +1,4 @@
-"""The API's description of itself (OpenAPI 3.1), from its routes and their types, and the workspace's metrics."""
+"""The API's OpenAPI 3.1 description, made from routes and their types, and the workspace's metrics."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PUBLISHED = {
     "TellOutcome": "Outcome",
     "TraceStep": "Step",
 }
-"""Classes whose schema clients know by another name than the code."""
+"""Classes whose published schema has another name than the class."""
 _REF = "#/components/schemas/"
 
 
@@ -60,11 +60,11 @@ class Description(TypedDict):
 
 
 _Way = Literal["validation", "serialization"]
-"""Whether a type is read from a body, or written into an answer."""
+"""Whether a type is read from a body or written to an answer."""
 
 
 class _Schemas:
-    """The schemas of all types that come in and go out, each named once and referred to from then on."""
+    """The schemas of all bodies and answers, each defined once under its published name."""
 
     def __init__(self, rules: Sequence[RouteRule]) -> None:
         bodies = {rule.body: None for rule in rules if rule.body is not None}
@@ -84,13 +84,13 @@ class _Schemas:
 
 
 def _published(name: str) -> str:
-    """The name clients know a class by; that of a generic class goes before those of its arguments."""
+    """Return the published name of a class; a generic class's name is followed by those of its arguments."""
     generic, _, arguments = name.partition("_")
     return _PUBLISHED.get(generic, generic) + (f"_{arguments}" if arguments else "")
 
 
 def _renamed(schema: Any) -> Any:
-    """The same schema, which refers to others by their published names."""
+    """Return the schema with references by published names."""
     match schema:
         case {"$ref": str(ref), **more}:
             name = ref.removeprefix(_REF)
@@ -104,7 +104,7 @@ def _renamed(schema: Any) -> Any:
 
 
 def describe_api(rules: Sequence[RouteRule]) -> Description:
-    """The routes with their queries, bodies and answers, and the two that a signature opens."""
+    """Describe all routes, and the two that need a signature instead of a key."""
     schemas = _Schemas(rules)
     paths: dict[str, dict[str, Any]] = {}
     for rule in rules:
@@ -146,18 +146,18 @@ def _success_answer(rule: RouteRule, schemas: _Schemas) -> dict[str, Any]:
     return {"description": "Done", "content": {rule.media: shape}}
 
 
-def _problem(said: str, schemas: _Schemas) -> dict[str, Any]:
+def _problem(description: str, schemas: _Schemas) -> dict[str, Any]:
     shape = schemas.of(ProblemDocument, "serialization")
-    return {"description": said, "content": {"application/problem+json": {"schema": shape}}}
+    return {"description": description, "content": {"application/problem+json": {"schema": shape}}}
 
 
 def _parameter(name: str, place: str, meaning: str = "", *, required: bool = False) -> dict[str, Any]:
-    told = {"name": name, "in": place, "required": required or place == "path", "schema": {"type": "string"}}
-    return told | ({"description": meaning} if meaning else {})
+    parameter = {"name": name, "in": place, "required": required or place == "path", "schema": {"type": "string"}}
+    return parameter | ({"description": meaning} if meaning else {})
 
 
 def _signed_operations(schemas: _Schemas) -> dict[str, Any]:
-    """They take no key: the provider signs what it sends, and we sign the addresses that it is given."""
+    """Describe the routes without a key: providers sign their callbacks, and we sign the addresses of bytes."""
     callback = {
         "summary": "A provider's news of a job, signed by it",
         "security": [],
@@ -202,7 +202,7 @@ _GAUGES = (
 
 
 def about_api(dependencies: WebDependencies, hub: Hub, rules: Callable[[], Sequence[RouteRule]]) -> Endpoints:
-    door = Endpoints(dependencies, "about_api")
+    endpoints = Endpoints(dependencies, "about_api")
 
     def openapi(speaker: Speaker) -> Response:
         return jsonify(describe_api([rule for rule in rules() if rule.path.startswith("/api/")]))
@@ -212,17 +212,17 @@ def about_api(dependencies: WebDependencies, hub: Hub, rules: Callable[[], Seque
             text = prometheus_metrics(scope, hub.open_streams)
         return Response(text, content_type="text/plain; version=0.0.4; charset=utf-8")
 
-    door.serves("GET", "/api/v1/openapi.json", "This description", scope="read", answers=Description)(
+    endpoints.serves("GET", "/api/v1/openapi.json", "This description", scope="read", answers=Description)(
         openapi, "openapi"
     )
-    door.serves("GET", "/metrics", "Numbers of the workspace, for Prometheus", scope="read", media="text/plain")(
+    endpoints.serves("GET", "/metrics", "Numbers of the workspace, for Prometheus", scope="read", media="text/plain")(
         metrics, "metrics"
     )
-    return door
+    return endpoints
 
 
 def prometheus_metrics(scope: Scope, open_streams: int) -> str:
-    """Prometheus text."""
+    """Return the workspace's metrics as Prometheus text."""
     lines = []
     for name, help_text, state in _GAUGES:
         lines += [f"# HELP {name} {help_text}.", f"# TYPE {name} gauge"]

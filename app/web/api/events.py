@@ -13,7 +13,7 @@ from core.identity import Speaker, speaker_of_key
 
 
 def events_api(dependencies: WebDependencies, hub: Hub) -> Endpoints:
-    door = Endpoints(dependencies, "events_api")
+    endpoints = Endpoints(dependencies, "events_api")
 
     def get_events(speaker: Speaker) -> Response:
         def may_go_on() -> bool:
@@ -27,7 +27,7 @@ def events_api(dependencies: WebDependencies, hub: Hub) -> Endpoints:
         answer.call_on_close(reader.close)
         return answer
 
-    door.serves(
+    endpoints.serves(
         "GET",
         "/api/v1/events",
         "Changes in order, from `Last-Event-ID` (or `last_event_id=`) on",
@@ -35,11 +35,11 @@ def events_api(dependencies: WebDependencies, hub: Hub) -> Endpoints:
         media="text/event-stream",
         query={"last_event_id": "the last change that was seen, where a header cannot be sent"},
     )(get_events, "get_events")
-    return door
+    return endpoints
 
 
 def _last_id() -> int | None:
-    # A browser repeats its first address when it reconnects, so the header it then adds is the newer word.
+    # A reconnecting browser repeats its first address and adds the header, which is newer.
     raw = request.headers.get("Last-Event-ID") or request.args.get("last_event_id")
     if not raw:
         return None

@@ -1,4 +1,4 @@
-"""Generations: show and cancel an order; and the routes for providers, which a signature opens."""
+"""Generations: show and cancel an order, and the signed routes for providers."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from generation.orders import end as order_end
 
 
 def generations_api(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "generations_api")
+    endpoints = Endpoints(dependencies, "generations_api")
 
-    @door.reads("/api/v1/generations/<order_id>", "An order, its progress and what came of it")
+    @endpoints.reads("/api/v1/generations/<order_id>", "An order, its progress and what came of it")
     def get_generation(scope: Scope, speaker: Speaker, order_id: str) -> GenerationShape:
         return generation_by_id(scope, order_id)
 
-    @door.acts("/api/v1/generations/<order_id>/cancel", "Wish for its end; the provider may be too late")
+    @endpoints.acts("/api/v1/generations/<order_id>/cancel", "Wish for its end; the provider may be too late")
     def cancel_generation(scope: Scope, speaker: Speaker, body: Body, order_id: str) -> GenerationShape:
         order_end.cancel_order(scope, order_id)
         return generation_by_id(scope, order_id)
 
-    return door
+    return endpoints
 
 
 class TakenNews(TypedDict):
-    """The generation that the news was of, as it stands now."""
+    """The generation that a callback was about, and its state now."""
 
     id: str
     state: str
 
 
 def signed_routes(dependencies: WebDependencies, addresses: AssetAddresses) -> Blueprint:
+    """Make the routes that need a signature instead of a key: a provider's callbacks and its inputs' bytes."""
     blueprint = Blueprint("open_doors", __name__)
 
     @blueprint.post("/api/v1/generations/callbacks/<provider>")

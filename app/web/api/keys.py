@@ -1,4 +1,4 @@
-"""Keys of the workspace, for its owners."""
+"""The keys of the workspace: list, create and revoke them."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ class KeyShape(TypedDict):
 
 
 class NewKeyShape(KeyShape):
-    """`key` is its secret, and null when the answer is repeated."""
+    """`key` is the secret; null when the answer is repeated."""
 
     key: str | None
 
 
 def keys_api(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "keys_api")
+    endpoints = Endpoints(dependencies, "keys_api")
 
-    @door.reads("/api/v1/keys", "Keys, without their secrets", scope="admin")
+    @endpoints.reads("/api/v1/keys", "Keys, without their secrets", scope="admin")
     def list_keys(scope: Scope, speaker: Speaker) -> paging.ListPage[KeyShape]:
         return {"items": [key_shape(key) for key in identity.list_keys(scope)], "next": None}
 
-    @door.acts(
+    @endpoints.acts(
         "/api/v1/keys",
         "Make a key; its secret `key` is in this answer only, and null when the answer is repeated",
         body=NewKey,
         scope="admin",
         status=201,
-        told_once="key",
+        secret_member="key",
     )
     def post_key(scope: Scope, speaker: Speaker, body: NewKey) -> NewKeyShape:
         _check_grant(speaker, body)
@@ -68,17 +68,17 @@ def keys_api(dependencies: WebDependencies) -> Endpoints:
         )
         return {**key_shape(made), "key": raw}
 
-    @door.acts("/api/v1/keys/<key_id>", "Revoke a key for good", method="DELETE", scope="admin")
+    @endpoints.acts("/api/v1/keys/<key_id>", "Revoke a key for good", method="DELETE", scope="admin")
     def delete_key(scope: Scope, speaker: Speaker, body: Body, key_id: str) -> KeyShape:
         if key_id != speaker.key_id:
             require_person(speaker, "take another's key away")
         return key_shape(identity.revoke_key(scope, key_id))
 
-    return door
+    return endpoints
 
 
 def _check_grant(speaker: Speaker, body: NewKey) -> None:
-    """A program hands on no more than it has, and never a person's voice."""
+    """Refuse a program that would give a key more scopes than its own, or let it speak as a person."""
     beyond = sorted(set(body.scopes) - speaker.scopes)
     if body.speaks_as == "person" or beyond:
         require_person(speaker, f"make a key with {', '.join(beyond)}" if beyond else "make a person's key")

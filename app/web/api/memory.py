@@ -32,14 +32,14 @@ class Correction(Body):
 
 
 class PreparedCorrection(Body):
-    """The new words with their vector."""
+    """The new text with its vector."""
 
     text: str
     vector: Vector
 
 
 class AskedOn(TypedDict):
-    """The card that asks; it is open."""
+    """The open card that asks for confirmation."""
 
     card_id: str
 
@@ -49,38 +49,38 @@ class Rebuilt(TypedDict):
 
 
 def memory_api(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "memory_api")
-    _register_list(door)
-    _register_commands(door)
+    endpoints = Endpoints(dependencies, "memory_api")
+    _register_list(endpoints)
+    _register_commands(endpoints)
 
-    @door.reads("/api/v1/memory/<fact_id>", "A fact with its versions and the evidence for them")
+    @endpoints.reads("/api/v1/memory/<fact_id>", "A fact with its versions and the evidence for them")
     def get_fact(scope: Scope, speaker: Speaker, fact_id: str) -> FactShape:
         return fact_by_id(scope, fact_id, speaker.person_id)
 
-    @door.reads("/api/v1/memory/receipts/<card_id>", "What became of a forget, and the proof that nothing is left")
+    @endpoints.reads("/api/v1/memory/receipts/<card_id>", "What became of a forget, and the proof that nothing is left")
     def get_receipt(scope: Scope, speaker: Speaker, card_id: str) -> ReceiptShape:
         receipt = receipts.get_receipt(scope, card_id)
         if receipt.person_id != speaker.person_id:
             raise NotFoundError(f"nothing was forgotten on the card {card_id}")
         return receipt_shape(receipt)
 
-    return door
+    return endpoints
 
 
 def search_facts(dependencies: WebDependencies, speaker: Speaker, query: str) -> list[MemoryFact]:
-    """What fits a person's question, best first; their own and what holds for the workspace."""
+    """Return the facts that match, best first: the person's own and the workspace's."""
     where = scopes.visible_scopes(speaker.person_id)
     found = recall(dependencies.search, speaker.workspace_id, where, query[:2000], limit=MOST)
     return [fact for fact, _score in found.items]
 
 
-def _register_list(door: Endpoints) -> None:
+def _register_list(endpoints: Endpoints) -> None:
     def list_facts(speaker: Speaker) -> Response:
         query = request.args.get("q", "").strip()
         size, place, at = paging.page_size(), paging.requested_place(), _requested_time()
-        # Recall asks the model and the index: not inside a transaction.
-        found = search_facts(door.dependencies, speaker, query) if query else []
-        with door.dependencies.database.reading(speaker.workspace_id) as scope:
+        # Recall is slow (model and index), so it runs outside the transaction.
+        found = search_facts(endpoints.dependencies, speaker, query) if query else []
+        with endpoints.dependencies.database.reading(speaker.workspace_id) as scope:
             if query:
                 return _uncached_json(paging.ListPage(items=fact_shapes(scope, found), next=None))
             where = scopes.visible_scopes(speaker.person_id)
@@ -90,7 +90,7 @@ def _register_list(door: Endpoints) -> None:
                 paging.cut_page(rows, size, lambda row: shapes[row.id], lambda row: (row.updated_at, row.id))
             )
 
-    door.serves(
+    endpoints.serves(
         "GET",
         "/api/v1/memory",
         "Facts, newest first; `q=` what fits, `at=` what held at a time",
@@ -100,29 +100,35 @@ def _register_list(door: Endpoints) -> None:
     )(list_facts, "list_facts")
 
 
-def _register_commands(door: Endpoints) -> None:
+def _register_commands(endpoints: Endpoints) -> None:
     path = "/api/v1/memory/<fact_id>"
 
-    @door.acts(f"{path}/forget", "Ask on a card whether it is forgotten; nothing is before it is confirmed", status=202)
+    @endpoints.acts(
+        f"{path}/forget", "Ask on a card whether it is forgotten; nothing is before it is confirmed", status=202
+    )
     def forget_fact(scope: Scope, speaker: Speaker, body: object, fact_id: str) -> AskedOn:
         return {"card_id": forgetting.ask_to_forget_once(scope, fact_id, speaker.person_id).id}
 
     def prepare(speaker: Speaker, body: Correction, fact_id: str) -> PreparedCorrection:
         require_person(speaker, "say what a person means")
         text = clean_fact_text(body.text)
-        [vector] = door.dependencies.search.embedder.embed([text])
+        [vector] = endpoints.dependencies.search.embedder.embed([text])
         return PreparedCorrection(text=text, vector=vector)
 
-    @door.acts(f"{path}/correct", "Let it say something else from now on", body=Correction, prepare=prepare)
+    @endpoints.acts(f"{path}/correct", "Let it say something else from now on", body=Correction, prepare=prepare)
     def correct_fact(scope: Scope, speaker: Speaker, body: PreparedCorrection, fact_id: str) -> FactShape:
         cause = scope.ids.new("correction")
         correcting.correct_fact(scope, fact_id, body.text, body.vector, speaker.person_id, cause)
         return fact_by_id(scope, fact_id, speaker.person_id)
 
     def rebuild(speaker: Speaker, body: object) -> str:
-        return index_sync.rebuild_index(door.dependencies.search, speaker.workspace_id, within=REBUILD_SECONDS).value
+        return index_sync.rebuild_index(
+            endpoints.dependencies.search, speaker.workspace_id, within=REBUILD_SECONDS
+        ).value
 
-    @door.acts("/api/v1/memory/reindex", "Build the search index anew from the rows", prepare=rebuild, scope="admin")
+    @endpoints.acts(
+        "/api/v1/memory/reindex", "Build the search index anew from the rows", prepare=rebuild, scope="admin"
+    )
     def reindex(scope: Scope, speaker: Speaker, body: str) -> Rebuilt:
         return {"state": body}
 

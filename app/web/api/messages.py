@@ -49,17 +49,17 @@ class Reroute(Body):
 
 
 class Taken(TypedDict):
-    """A message that is stored."""
+    """A stored message."""
 
     message_id: str
     state: str
 
 
 def messages_api(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "messages_api")
+    endpoints = Endpoints(dependencies, "messages_api")
     works = RoutableWorks()
 
-    @door.acts(
+    @endpoints.acts(
         "/api/v1/messages", "Say something; the answer comes as soon as it is stored", body=PostMessage, status=202
     )
     def post_message(scope: Scope, speaker: Speaker, body: PostMessage) -> Taken:
@@ -78,17 +78,17 @@ def messages_api(dependencies: WebDependencies) -> Endpoints:
         )
         return {"message_id": message.id, "state": message.state}
 
-    @door.reads("/api/v1/messages/<message_id>", "A message, its route and who read it")
+    @endpoints.reads("/api/v1/messages/<message_id>", "A message, its route and who read it")
     def get_message(scope: Scope, speaker: Speaker, message_id: str) -> MessageShape:
         return message_by_id(scope, message_id)
 
-    @door.acts("/api/v1/messages/<message_id>/withdraw", "Take back a message that no step has read")
+    @endpoints.acts("/api/v1/messages/<message_id>/withdraw", "Take back a message that no step has read")
     def withdraw(scope: Scope, speaker: Speaker, body: Body, message_id: str) -> MessageShape:
         require_own_message(speaker, messages.get_message(scope, message_id))
         withdrawal.withdraw_message(scope, message_id)
         return message_by_id(scope, message_id)
 
-    @door.acts("/api/v1/messages/<message_id>/replace", "Put other words in its place", body=ReplaceMessage)
+    @endpoints.acts("/api/v1/messages/<message_id>/replace", "Put other words in its place", body=ReplaceMessage)
     def replace(scope: Scope, speaker: Speaker, body: ReplaceMessage, message_id: str) -> MessageShape:
         require_own_message(speaker, messages.get_message(scope, message_id))
         fresh = withdrawal.replace_message(
@@ -96,13 +96,13 @@ def messages_api(dependencies: WebDependencies) -> Endpoints:
         )
         return message_by_id(scope, fresh.id)
 
-    @door.acts("/api/v1/messages/<message_id>/reroute", "Send it to another task, or to a new one", body=Reroute)
+    @endpoints.acts("/api/v1/messages/<message_id>/reroute", "Send it to another task, or to a new one", body=Reroute)
     def reroute(scope: Scope, speaker: Speaker, body: Reroute, message_id: str) -> MessageShape:
         require_own_message(speaker, messages.get_message(scope, message_id))
         reroute_message(scope, works, message_id, body.task_id)
         return message_by_id(scope, message_id)
 
-    @door.reads(
+    @endpoints.reads(
         "/api/v1/thread",
         "The main thread, oldest first; `newest=1` gives its end, with tasks where they were last spoken to",
         query={
@@ -119,11 +119,11 @@ def messages_api(dependencies: WebDependencies) -> Endpoints:
         after = paging.requested_place("after") or paging.requested_place()
         return thread_after(scope, speaker.person_id, after, size)
 
-    return door
+    return endpoints
 
 
 def _check_addressee(scope: Scope, body: PostMessage) -> None:
-    # Unknown ids are refused here, so that a message that was accepted always has somewhere to go.
+    # Refuse unknown ids here, so that every accepted message can be delivered.
     if body.task_id is not None and tasks.get_task(scope, body.task_id).status == TaskStatus.ARCHIVED:
         raise ConflictError(f"task {body.task_id} is archived: send the message without a task, or name another one")
     if body.object_id is not None:

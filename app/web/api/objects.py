@@ -26,7 +26,7 @@ from workspace.media_types import is_text, kind_of
 
 
 class NewDocument(Body):
-    """A work that is text; pictures, films and sounds come as multipart with a part named `file`."""
+    """A work of text. Pictures, films and sounds are sent as multipart with a part named `file`."""
 
     kind: Literal["document", "collection", "flow"] = "document"
     title: str = Field(min_length=1)
@@ -39,7 +39,7 @@ class NewContent(Body):
 
 
 class OneEdit(Body):
-    """Put `replace` where `find` stands: in its only place, or with `all` in each of them."""
+    """Replace `find` by `replace`: its only occurrence, or with `all` every one."""
 
     find: str
     replace: str
@@ -51,7 +51,7 @@ class Edits(Body):
 
 
 class Stored(Body):
-    """A work whose bytes are stored already."""
+    """A new work whose bytes are already stored."""
 
     kind: str
     title: str
@@ -61,7 +61,7 @@ class Stored(Body):
 
 
 class EditedShape(ObjectShape):
-    """`counts` says how many places each edit changed; `alike` names edits that matched but for quotes and blanks."""
+    """`counts`: replacements of each edit; `alike`: the edits that matched except for quotes and blanks."""
 
     counts: list[int]
     alike: list[int]
@@ -72,17 +72,17 @@ _VERSION = {"version": "the number of an earlier version; the current one withou
 
 
 def objects_api(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "objects_api")
-    _register_reads(door)
-    _register_creation(door)
-    _register_changes(door)
-    return door
+    endpoints = Endpoints(dependencies, "objects_api")
+    _register_reads(endpoints)
+    _register_creation(endpoints)
+    _register_changes(endpoints)
+    return endpoints
 
 
-def _register_reads(door: Endpoints) -> None:
-    dependencies = door.dependencies
+def _register_reads(endpoints: Endpoints) -> None:
+    dependencies = endpoints.dependencies
 
-    @door.reads(
+    @endpoints.reads(
         "/api/v1/objects",
         "Works, newest first; `q=` words of the title, `kind=`, `task_id=`",
         query={
@@ -103,11 +103,11 @@ def _register_reads(door: Endpoints) -> None:
         )
         return {"items": [object_shape(work) for work in found.items], "next": found.next}
 
-    @door.reads("/api/v1/objects/<object_id>", "A work; `version=` for an earlier one", query=_VERSION)
+    @endpoints.reads("/api/v1/objects/<object_id>", "A work; `version=` for an earlier one", query=_VERSION)
     def get_object(scope: Scope, speaker: Speaker, object_id: str) -> ObjectShape:
         return object_by_id(scope, object_id, requested_version())
 
-    @door.reads("/api/v1/objects/<object_id>/history", "Its versions, newest first")
+    @endpoints.reads("/api/v1/objects/<object_id>/history", "Its versions, newest first")
     def get_history(scope: Scope, speaker: Speaker, object_id: str) -> paging.ListPage[ObjectVersion]:
         return {"items": [object_version_shape(one) for one in objects.list_versions(scope, object_id)], "next": None}
 
@@ -120,13 +120,13 @@ def _register_reads(door: Endpoints) -> None:
         )
 
     path = "/api/v1/objects/<object_id>/content"
-    door.serves("GET", path, "Its bytes; takes Range", scope="read", query=_VERSION, media="*/*")(
+    endpoints.serves("GET", path, "Its bytes; takes Range", scope="read", query=_VERSION, media="*/*")(
         get_content, "get_content"
     )
 
 
-def _register_creation(door: Endpoints) -> None:
-    dependencies = door.dependencies
+def _register_creation(endpoints: Endpoints) -> None:
+    dependencies = endpoints.dependencies
 
     def store_upload() -> Body:
         if request.mimetype == "multipart/form-data":
@@ -136,7 +136,7 @@ def _register_creation(door: Endpoints) -> None:
         kept_as = structured.JSON if structured.is_structured(sent.kind) else documents.MARKDOWN
         return _stored(sent.kind, sent.title, documents.store_text(dependencies.assets, sent.content, kept_as))
 
-    @door.acts(
+    @endpoints.acts(
         "/api/v1/objects",
         "Make a work: JSON for text, multipart with a `file` for anything",
         body=NewDocument,
@@ -150,14 +150,14 @@ def _register_creation(door: Endpoints) -> None:
         return object_shape(made)
 
 
-def _register_changes(door: Endpoints) -> None:
-    dependencies = door.dependencies
+def _register_changes(endpoints: Endpoints) -> None:
+    dependencies = endpoints.dependencies
 
     def store_content(speaker: Speaker, body: NewContent, object_id: str) -> tuple[NewContent, Asset]:
         required_base_version()
         return body, documents.store_text(dependencies.assets, body.content)
 
-    @door.acts(
+    @endpoints.acts(
         "/api/v1/objects/<object_id>",
         "A new version of a text on top of the one in `If-Match`",
         body=NewContent,
@@ -175,7 +175,7 @@ def _register_changes(door: Endpoints) -> None:
         edits = [TextEdit(one.find, one.replace, one.all) for one in body.edits]
         return documents.prepare_edit(access, dependencies.assets, object_id, edits)
 
-    @door.acts(
+    @endpoints.acts(
         "/api/v1/objects/<object_id>/edits",
         "Change snippets of a text, all or nothing",
         body=Edits,
@@ -235,7 +235,7 @@ def _creator_of(speaker: Speaker) -> str:
 
 
 def _cause(scope: Scope) -> str:
-    # Repeats of one request are told apart by their Idempotency-Key, not here.
+    # Repeated requests are recognised by their Idempotency-Key, not by the cause.
     return f"api:{scope.ids.new('cause')}"
 
 

@@ -1,4 +1,4 @@
-"""Function runs from the attached engine, and the workspace that each belongs to."""
+"""Function runs of the attached engine, and the workspace that each belongs to."""
 
 from __future__ import annotations
 
@@ -18,23 +18,26 @@ from core.orchestrator.run_history import RunDetail, RunPage
 _SKILL_APPS = "skill-"
 _FAILED_EVENT = "inngest/function.failed"
 _REMEMBERED = 10_000
+STATUSES = ("queued", "running", "completed", "failed", "cancelled")
+# The most that engines return in one page.
+MOST_RUNS = 100
 
 
 class RunOwners:
-    """Asks the engine only where there are several workspaces, and once a run: whose it is never changes."""
+    """The workspace of each run. Asks the engine once a run, as it never changes, and only with several workspaces."""
 
     def __init__(self, dependencies: WebDependencies) -> None:
         self._dependencies = dependencies
         self._known: dict[str, str] = {}
 
     def only(self, speaker: Speaker, runs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Those of the speaker's workspace, in their order."""
+        """Return the runs of the speaker's workspace, in the same order."""
         if self._dependencies.database.workspace_ids() == [speaker.workspace_id]:
             return list(runs)
         return [run for run in runs if self._owner(run) == speaker.workspace_id]
 
     def get(self, speaker: Speaker, run_id: str) -> Mapping[str, Any]:
-        """One run with its steps; raises NotFoundError for another workspace's as for none."""
+        """Return one run with its steps. Raise NotFoundError, also for a run of another workspace."""
         run = self._dependencies.runs.get(run_id)
         if workspace_of_run(run["app"], run["event"]) != speaker.workspace_id:
             raise NotFoundError(f"there is no run {run_id!r}")
@@ -50,7 +53,7 @@ class RunOwners:
 
 
 def workspace_of_run(app: str, event: Any) -> str:
-    """The home's own workspace has its skills and all that runs for nobody by name, such as a schedule."""
+    """Return the workspace that a run's event names; the home's own for skills and for events that name none."""
     if app.startswith(_SKILL_APPS):
         return HOME_WORKSPACE
     first = event[0] if isinstance(event, list) and event else event
@@ -65,13 +68,8 @@ def _as_mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-STATUSES = ("queued", "running", "completed", "failed", "cancelled")
-# As many as engines give at once.
-MOST_RUNS = 100
-
-
 def runs_api(dependencies: WebDependencies, owners: RunOwners) -> Endpoints:
-    door = Endpoints(dependencies, "runs_api")
+    endpoints = Endpoints(dependencies, "runs_api")
 
     def list_runs(speaker: Speaker) -> Response:
         return jsonify(runs_page(dependencies, owners, speaker))
@@ -79,7 +77,7 @@ def runs_api(dependencies: WebDependencies, owners: RunOwners) -> Endpoints:
     def get_run(speaker: Speaker, run_id: str) -> Response:
         return jsonify(owners.get(speaker, run_id))
 
-    door.serves(
+    endpoints.serves(
         "GET",
         "/api/v1/runs",
         "Runs, newest first; `function=`, `status=`, `since=`; `limit=` 100 at most",
@@ -92,24 +90,23 @@ def runs_api(dependencies: WebDependencies, owners: RunOwners) -> Endpoints:
             **paging.PAGING_QUERY,
         },
     )(list_runs, "list_runs")
-    door.serves("GET", "/api/v1/runs/<run_id>", "A run with its event and steps", scope="read", answers=RunDetail)(
+    endpoints.serves("GET", "/api/v1/runs/<run_id>", "A run with its event and steps", scope="read", answers=RunDetail)(
         get_run, "get_run"
     )
-    return door
+    return endpoints
 
 
 def runs_page(dependencies: WebDependencies, owners: RunOwners, speaker: Speaker) -> dict[str, Any]:
-    """`{items, next}` for this request's query.
+    """Return `{items, next}` for this request's query.
 
-    With a filter, or where there are several workspaces, a page may hold fewer than were asked for, even none, while
-    `next` goes on.
+    With a filter or several workspaces, a page may have fewer items than `limit`, even none, and still a `next`.
     """
     page = fetch_runs(dependencies, cursor=request.args.get("cursor") or None, limit=min(paging.page_size(), MOST_RUNS))
     return page | {"items": owners.only(speaker, page["items"])}
 
 
 def fetch_runs(dependencies: WebDependencies, *, cursor: str | None, limit: int) -> dict[str, Any]:
-    """A page of the runs that this request's `function`, `status` and `since` ask for, from `cursor` on."""
+    """Return a page of the runs that match this request's `function`, `status` and `since`, from `cursor` on."""
     status = request.args.get("status") or None
     if status is not None and status not in STATUSES:
         raise InvalidError(f"status is one of {', '.join(STATUSES)}, not {status[:40]!r}")
@@ -123,8 +120,8 @@ def fetch_runs(dependencies: WebDependencies, *, cursor: str | None, limit: int)
     except InvalidError:
         if cursor is None:
             raise
-        # What an engine says to a cursor that it never gave is about its insides.
-        raise InvalidError("cursor is none of the engine's: leave it out to begin at the start") from None
+        # An engine's own message about a foreign cursor would not help the client.
+        raise InvalidError("cursor is not one of the engine's: leave it out to begin at the start") from None
 
 
 def _requested_since() -> str | None:

@@ -1,4 +1,4 @@
-"""Skills: what serves, from which file and how it did, what a person may do to it, and its reviews and outcomes."""
+"""Skills: their state, versions and runs, the commands on them, and their reviews and outcomes."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ from skills.review.facts import answer_meaning
 
 
 class Rollback(Body):
-    """`version` is the number to go back to; left out, the version that served before."""
+    """`version` is the number to go back to; by default the version that was active before."""
 
     version: int | None = Field(None, ge=1)
 
 
 class AskSkillChange(Body):
-    """`text` says what should change; left out, the agent is asked to repair what is wrong with it."""
+    """`text` says what should change; without it the agent is asked to repair the skill."""
 
     text: str = Field("", max_length=20_000)
     client_id: str | None = Field(None, min_length=1, max_length=200)
 
 
 class InvokeFunction(Body):
-    """`data` becomes the event's data; `function` is needed where the skill has several."""
+    """`data` becomes the event's data; `function` is needed if the skill has several."""
 
     data: dict[str, Any] = Field(default_factory=dict)
     function: str | None = Field(None, max_length=128)
 
 
 class SkillVersionInFull(SkillVersion):
-    """`diff` says what it changed of the version `against`, or of nothing where that is null."""
+    """`diff` compares it with the version `against`, or with an empty file if that is null."""
 
     source: str
     against: int | None
@@ -63,17 +63,17 @@ class Invoked(TypedDict):
 
 
 def skills_api(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "skills_api")
+    endpoints = Endpoints(dependencies, "skills_api")
 
-    @door.reads("/api/v1/skills", "Skills: what serves, from which file, with which problems")
+    @endpoints.reads("/api/v1/skills", "Skills: what serves, from which file, with which problems")
     def list_skills(scope: Scope, speaker: Speaker) -> paging.ListPage[SkillShape]:
         return {"items": [skill_shape(scope, skill) for skill in book_skill.list_skills(scope)], "next": None}
 
-    @door.reads("/api/v1/skills/<skill_id>", "A skill with its versions, permissions, runs and days")
+    @endpoints.reads("/api/v1/skills/<skill_id>", "A skill with its versions, permissions, runs and days")
     def get_skill(scope: Scope, speaker: Speaker, skill_id: str) -> SkillAccount:
         return skill_account(scope, book_skill.get_skill(scope, skill_id))
 
-    @door.reads("/api/v1/skills/<skill_id>/versions", "Its versions, newest first: who wrote each, and why")
+    @endpoints.reads("/api/v1/skills/<skill_id>/versions", "Its versions, newest first: who wrote each, and why")
     def list_versions(scope: Scope, speaker: Speaker, skill_id: str) -> paging.ListPage[SkillVersion]:
         book_skill.get_skill(scope, skill_id)
         return {
@@ -81,7 +81,7 @@ def skills_api(dependencies: WebDependencies) -> Endpoints:
             "next": None,
         }
 
-    @door.reads(
+    @endpoints.reads(
         "/api/v1/skills/<skill_id>/versions/<number>",
         "One version with its source and what it changed",
         query={"against": "the number of the version that `diff` compares it with, else what it was made of"},
@@ -97,27 +97,27 @@ def skills_api(dependencies: WebDependencies) -> Endpoints:
             "diff": versions.diff_versions(before, version),
         }
 
-    _register_skill_commands(door)
-    _register_invoke(door, Engine.of(dependencies.settings))
-    return door
+    _register_skill_commands(endpoints)
+    _register_invoke(endpoints, Engine.of(dependencies.settings))
+    return endpoints
 
 
-def _register_skill_commands(door: Endpoints) -> None:
+def _register_skill_commands(endpoints: Endpoints) -> None:
     path = "/api/v1/skills/<skill_id>"
 
-    @door.acts(f"{path}/enable", "Let it serve; what it asks for is asked on a card first")
+    @endpoints.acts(f"{path}/enable", "Let it serve; what it asks for is asked on a card first")
     def enable_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> SkillShape:
         return skill_shape(scope, control.enable(scope, skill_id, _person_of(speaker)))
 
-    @door.acts(f"{path}/disable", "No new runs; those that began go on")
+    @endpoints.acts(f"{path}/disable", "No new runs; those that began go on")
     def disable_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> SkillShape:
         return skill_shape(scope, control.disable(scope, skill_id, speaker.person_id))
 
-    @door.acts(f"{path}/rollback", "Serve an earlier version again", body=Rollback)
+    @endpoints.acts(f"{path}/rollback", "Serve an earlier version again", body=Rollback)
     def rollback_skill(scope: Scope, speaker: Speaker, body: Rollback, skill_id: str) -> SkillShape:
         return skill_shape(scope, control.rollback(scope, skill_id, _person_of(speaker), body.version))
 
-    @door.acts(f"{path}/ask", "Ask the agent to change or repair it", body=AskSkillChange, status=202)
+    @endpoints.acts(f"{path}/ask", "Ask the agent to change or repair it", body=AskSkillChange, status=202)
     def ask_agent(scope: Scope, speaker: Speaker, body: AskSkillChange, skill_id: str) -> Taken:
         skill = book_skill.get_skill(scope, skill_id)
         text = body.text.strip() or repair_request(scope, skill)
@@ -133,23 +133,23 @@ def _register_skill_commands(door: Endpoints) -> None:
         )
         return {"message_id": message.id, "state": message.state}
 
-    @door.acts(path, "Take it away for good, with its file", method="DELETE")
+    @endpoints.acts(path, "Take it away for good, with its file", method="DELETE")
     def delete_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> SkillShape:
         return skill_shape(scope, control.delete(scope, skill_id, _person_of(speaker)))
 
 
-def _register_invoke(door: Endpoints, engine: Engine) -> None:
+def _register_invoke(endpoints: Endpoints, engine: Engine) -> None:
     def send(speaker: Speaker, body: InvokeFunction, skill_id: str) -> str:
-        with door.dependencies.database.reading(speaker.workspace_id) as scope:
+        with endpoints.dependencies.database.reading(speaker.workspace_id) as scope:
             skill = book_skill.get_skill(scope, skill_id)
             if not skill.serves or skill.version_id is None:
                 raise ConflictError(f"{skill_id} is {skill.status}: no run of it can begin", status=skill.status)
             function = choose_function(versions.get_version(scope, skill.version_id), body.function)
-        # The engine names an event that we do not; a key that is sent again is answered before this.
+        # The engine assigns the event's id. A repeated Idempotency-Key is answered before this.
         [event_id] = engine.send_all([{"name": invoke_event_name(skill_id, function), "data": body.data}])
         return event_id
 
-    @door.acts(
+    @endpoints.acts(
         "/api/v1/skills/<skill_id>/invoke",
         "Begin a run of it now, whatever its triggers",
         body=InvokeFunction,
@@ -161,7 +161,7 @@ def _register_invoke(door: Endpoints, engine: Engine) -> None:
 
 
 def _person_of(speaker: Speaker) -> str:
-    """What widens or ends a skill is a person's word; a program's key may only turn one off."""
+    """Return the person. Refuse a program's key, which may only turn a skill off."""
     require_person(speaker, "do this to a skill")
     return speaker.person_id
 
@@ -173,12 +173,12 @@ def _version_number(raw: str) -> int:
 
 
 TOLD_KIND = "told"
-"""The kind of an outcome that somebody told by themselves, without being asked on a card."""
+"""The kind of an outcome that was reported here, not asked on a card."""
 
 
 class TellOutcome(Body):
-    """`value` says what came of it, such as `real`, `false alarm` or `missed`; `run_id` names the run that alarmed,
-    and is left out for what no run saw.
+    """`value` is the outcome, such as `real`, `false alarm` or `missed`; `run_id` names the run that raised the alarm,
+    and is left out for a missed one.
     """
 
     value: str = Field(min_length=1, max_length=outcomes.LONGEST_VALUE)
@@ -198,19 +198,19 @@ class ToldOutcome(TypedDict):
 
 
 def skill_reviews_api(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "skill_reviews_api")
+    endpoints = Endpoints(dependencies, "skill_reviews_api")
 
-    @door.reads("/api/v1/skills/<skill_id>/reviews", "Its reviews, newest first: what was found and proposed")
+    @endpoints.reads("/api/v1/skills/<skill_id>/reviews", "Its reviews, newest first: what was found and proposed")
     def list_reviews(scope: Scope, speaker: Speaker, skill_id: str) -> paging.ListPage[ReviewShape]:
         book_skill.get_skill(scope, skill_id)
         return {"items": [review_shape(one) for one in reviews.list_reviews(scope, skill_id)], "next": None}
 
-    @door.acts("/api/v1/skills/<skill_id>/review", "Review it now instead of on Friday", status=202)
+    @endpoints.acts("/api/v1/skills/<skill_id>/review", "Review it now instead of on Friday", status=202)
     def review_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> AskedReview:
         asked = reviews.request_review(scope, skill_id, f"asked:{scope.ids.new('review')}")
         return {"review_id": asked.id, "state": asked.state}
 
-    @door.acts(
+    @endpoints.acts(
         "/api/v1/skills/<skill_id>/outcomes", "Tell what came of an alarm, or of one that never came", body=TellOutcome
     )
     def tell_outcome(scope: Scope, speaker: Speaker, body: TellOutcome, skill_id: str) -> ToldOutcome:
@@ -233,4 +233,4 @@ def skill_reviews_api(dependencies: WebDependencies) -> Endpoints:
         )
         return {"skill_id": skill_id, "run_id": body.run_id, "value": body.value}
 
-    return door
+    return endpoints

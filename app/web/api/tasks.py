@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Scope, str], Task]]] = {
 
 
 class PlanBudget(Body):
-    """What may be spent without asking again: `amount` in the workspace's currency, within the other limits named."""
+    """What a task may spend without asking: `amount` in the workspace's currency, within the other limits."""
 
     amount: AmountInput
     currency: str | None = None
@@ -46,25 +46,25 @@ class PlanBudget(Body):
 
 
 class StopTask(Body):
-    """`turn_id` is the turn that the stop is meant for: once that one's work is over, nothing is stopped."""
+    """`turn_id` is the turn to stop: if its work is already over, nothing is stopped."""
 
     turn_id: str | None = None
 
 
 class PatchTask(Body):
-    """What is left out stays as it is; a budget of null takes the limit away, a bare amount keeps its other limits."""
+    """Fields left out do not change. A budget of null removes the limit; a bare amount keeps its other limits."""
 
     autonomy: Literal["step", "checkpoint", "plan"] | None = None
     budget: PlanBudget | AmountInput | None = None
 
 
 def tasks_api(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "tasks_api")
+    endpoints = Endpoints(dependencies, "tasks_api")
 
-    @door.reads(
+    @endpoints.reads(
         "/api/v1/tasks",
         "Tasks, the last active first; `status=` takes a comma list",
-        query={"status": "only those that stand at one of these, with commas between", **paging.PAGING_QUERY},
+        query={"status": "only tasks with one of these statuses, separated by commas", **paging.PAGING_QUERY},
     )
     def list_tasks(scope: Scope, speaker: Speaker) -> paging.ListPage[TaskHead]:
         size = paging.page_size()
@@ -73,11 +73,11 @@ def tasks_api(dependencies: WebDependencies) -> Endpoints:
             found, size, lambda task: task_head(scope, task), lambda task: (task.updated_at, task.id)
         )
 
-    @door.reads("/api/v1/tasks/<task_id>", "A task with its checklist, works, open cards and turns")
+    @endpoints.reads("/api/v1/tasks/<task_id>", "A task with its checklist, works, open cards and turns")
     def get_task(scope: Scope, speaker: Speaker, task_id: str) -> TaskShape:
         return task_by_id(scope, task_id)
 
-    @door.acts("/api/v1/tasks/<task_id>", "Set autonomy or plan budget", body=PatchTask, method="PATCH")
+    @endpoints.acts("/api/v1/tasks/<task_id>", "Set autonomy or plan budget", body=PatchTask, method="PATCH")
     def patch_task(scope: Scope, speaker: Speaker, body: PatchTask, task_id: str) -> TaskShape:
         require_person(speaker, "say what a task may do or spend")
         task = tasks.get_task(scope, task_id)
@@ -87,40 +87,40 @@ def tasks_api(dependencies: WebDependencies) -> Endpoints:
             control.set_task_plan(scope, task_id, _requested_plan(scope, task, body.budget))
         return task_by_id(scope, task_id)
 
-    @door.acts("/api/v1/tasks/<task_id>/stop", "Stop a task for good", body=StopTask)
+    @endpoints.acts("/api/v1/tasks/<task_id>/stop", "Stop a task for good", body=StopTask)
     def stop_task(scope: Scope, speaker: Speaker, body: StopTask, task_id: str) -> TaskShape:
         control.stop_task(scope, task_id, body.turn_id)
         return task_by_id(scope, task_id)
 
     for name, (summary, command) in COMMANDS.items():
-        _register_command(door, name, summary, command)
+        _register_command(endpoints, name, summary, command)
 
-    @door.reads("/api/v1/turns/<turn_id>", "A turn with its steps and calls")
+    @endpoints.reads("/api/v1/turns/<turn_id>", "A turn with its steps and calls")
     def get_turn(scope: Scope, speaker: Speaker, turn_id: str) -> TurnShape:
         return turn_by_id(scope, turn_id)
 
-    return door
+    return endpoints
 
 
-def _requested_plan(scope: Scope, task: Task, asked: PlanBudget | Decimal | None) -> Plan | None:
-    if asked is None:
+def _requested_plan(scope: Scope, task: Task, budget: PlanBudget | Decimal | None) -> Plan | None:
+    if budget is None:
         return None
-    if isinstance(asked, Decimal):
-        return Plan(asked) if task.plan is None else replace(task.plan, amount=asked)
+    if isinstance(budget, Decimal):
+        return Plan(budget) if task.plan is None else replace(task.plan, amount=budget)
     ours = credits.read_budget(scope).currency
-    if asked.currency not in (None, ours):
-        raise InvalidError(f"the workspace's money is {ours}; nothing converts {asked.currency}")
-    ends = None if asked.expires_at is None else asked.expires_at.astimezone(UTC)
-    return Plan(asked.amount, tuple(asked.kinds), asked.count, ends)
+    if budget.currency not in (None, ours):
+        raise InvalidError(f"the workspace's money is {ours}; nothing converts {budget.currency}")
+    ends = None if budget.expires_at is None else budget.expires_at.astimezone(UTC)
+    return Plan(budget.amount, tuple(budget.kinds), budget.count, ends)
 
 
-def _register_command(door: Endpoints, name: str, summary: str, command: Callable[[Scope, str], Task]) -> None:
+def _register_command(endpoints: Endpoints, name: str, summary: str, command: Callable[[Scope, str], Task]) -> None:
     def act(scope: Scope, speaker: Speaker, body: Body, task_id: str) -> TaskShape:
         command(scope, task_id)
         return task_by_id(scope, task_id)
 
     act.__name__ = f"{name}_task"
-    door.acts(f"/api/v1/tasks/<task_id>/{name}", summary)(act)
+    endpoints.acts(f"/api/v1/tasks/<task_id>/{name}", summary)(act)
 
 
 def _requested_statuses() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Who makes a request (a bearer key, or a page's signed session with its CSRF token), and what they may do."""
+"""Authentication of a request, by bearer key or signed session with CSRF token, and checks of what it may do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MISSING = "send a key as `Authorization: Bearer KEY`, or open the address that 
 
 
 def speaker_of_request(database: Database) -> Speaker:
-    """Raises NotSignedInError without a valid key, RefusedError for a page's request without its CSRF token."""
+    """Return who makes this request. Raise NotSignedInError without a valid key, RefusedError without a CSRF token."""
     header = request.headers.get("Authorization")
     if header is not None:
         return _speaker_of_bearer(database, header)
@@ -34,14 +34,14 @@ def speaker_of_request(database: Database) -> Speaker:
 
 
 def require_scope(speaker: Speaker, scope: str) -> None:
-    """Raises RefusedError unless the key's scopes and the person's role both allow it."""
+    """Raise RefusedError unless both the key's scopes and the person's role allow it."""
     if not speaker.may(scope):
         missing = f"the key lacks the scope `{scope}`" if scope not in speaker.scopes else f"a {speaker.role} may not"
         raise RefusedError(f"{missing}: ask an owner of the workspace for a key that may")
 
 
 def start_session(database: Database, raw: str) -> Speaker:
-    """Exchange a key for a session; raises NotSignedInError."""
+    """Exchange a key for a session. Raise NotSignedInError for an unknown or revoked key."""
     speaker = find_key(database, raw)
     if speaker is None:
         raise NotSignedInError("this key is unknown or revoked: open the address that `loopwright up` printed last")
@@ -53,7 +53,7 @@ def start_session(database: Database, raw: str) -> Speaker:
 
 
 def csrf_token() -> str:
-    """The token that this session's pages send with every unsafe request."""
+    """Return the token that this session's pages send with every unsafe request."""
     return str(session.get(CSRF_FIELD, ""))
 
 
@@ -66,19 +66,19 @@ def _speaker_of_bearer(database: Database, header: str) -> Speaker:
 
 
 def _check_csrf() -> None:
-    kept = csrf_token()
+    expected = csrf_token()
     given = request.headers.get(CSRF_HEADER) or request.form.get(CSRF_FIELD, "")
-    if not kept or not hmac.compare_digest(kept.encode(), given.encode("utf-8", "replace")):
+    if not expected or not hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace")):
         raise RefusedError("the page's token is missing or old: reload the page and try again")
 
 
 def require_person(speaker: Speaker, act: str) -> None:
-    """Raises RefusedError for a program's key, whatever its scopes; `act` is what it may not do."""
+    """Raise RefusedError for a program's key, whatever its scopes; `act` names what only a person may do."""
     if speaker.speaks_as != "person":
         raise RefusedError(f"a program's key may not {act}: it takes a person, in the page or by their key")
 
 
 def require_own_message(speaker: Speaker, message: Message) -> None:
-    """Raises RefusedError unless the message is the speaker's, or the speaker administers the workspace."""
+    """Raise RefusedError unless the message is the speaker's, or the speaker administers the workspace."""
     if message.person_id != speaker.person_id and not speaker.may("admin"):
         raise RefusedError("these are another person's words: only they, or an owner by an admin key, may move them")

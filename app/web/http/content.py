@@ -1,4 +1,4 @@
-"""Responses with the bytes of a work, with headers under which a browser runs none of them."""
+"""Responses with the bytes of a work, with headers that keep a browser from executing them."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _EXTENSIONS = {
 
 
 def content_response(assets: Assets, sha256: str, size: int, media_type: str, title: str, *, lasting: bool) -> Response:
-    """The whole, or the part that `Range` asks for; `lasting` says that this address will never mean other bytes.
+    """Return all bytes, or the part that `Range` requests. `lasting`: this address will always have these bytes.
 
-    `media_type` is what the bytes were found to be when they were stored, so nothing a sender claimed decides here.
+    `media_type` was detected when the bytes were stored; the sender's claim is not used.
     """
-    shown = media_type.startswith(_INLINE_TYPES) and "svg" not in media_type
+    inline = media_type.startswith(_INLINE_TYPES) and "svg" not in media_type
     headers = {
         "Content-Security-Policy": CONTENT_POLICY,
         "X-Content-Type-Options": "nosniff",
-        "Content-Disposition": _disposition("inline" if shown else "attachment", title, media_type),
+        "Content-Disposition": _disposition("inline" if inline else "attachment", title, media_type),
         "Cache-Control": "private, max-age=31536000, immutable" if lasting else "private, no-cache",
         "Accept-Ranges": "bytes",
         "ETag": f'"{sha256}"',
@@ -62,12 +62,12 @@ def content_response(assets: Assets, sha256: str, size: int, media_type: str, ti
 
 
 def _range(sha256: str, size: int) -> tuple[int, int] | None:
-    asked = request.range
-    if asked is None or asked.units != "bytes" or len(asked.ranges) != 1:
+    requested = request.range
+    if requested is None or requested.units != "bytes" or len(requested.ranges) != 1:
         return None
     if request.if_range is not None and (request.if_range.date or request.if_range.etag not in {None, sha256}):
         return None
-    return asked.range_for_length(size) or (0, 0)
+    return requested.range_for_length(size) or (0, 0)
 
 
 def _disposition(kind: str, title: str, media_type: str) -> str:

@@ -1,4 +1,4 @@
-"""The dependencies of the web process, as the composition root hands them in."""
+"""The dependencies of the web process, provided by the composition root."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workspace.assets import Assets
 
 
 class RunSource(Protocol):
-    """Function runs of the attached engine, in the shapes of `/api/v1/runs`; raises UnavailableError."""
+    """The attached engine's function runs, in the shapes of `/api/v1/runs`. Raises UnavailableError."""
 
     def list(
         self,
@@ -25,15 +25,15 @@ class RunSource(Protocol):
         cursor: str | None = None,
         limit: int = 50,
     ) -> Mapping[str, Any]:
-        """`{items, next}`, newest first; with a filter, fewer than `limit` while `next` goes on."""
+        """Return `{items, next}`, newest first. With a filter, a page may be short and still have a `next`."""
         ...
 
     def get(self, run_id: str) -> Mapping[str, Any]:
-        """One run with its steps; raises NotFoundError."""
+        """Return one run with its steps. Raise NotFoundError."""
         ...
 
     def event(self, run_id: str) -> Any:
-        """The event that began a run; None where the engine does not know it."""
+        """Return the event that started a run; None if the engine does not know it."""
         ...
 
 

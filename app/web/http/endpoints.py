@@ -1,4 +1,4 @@
-"""Endpoints that need a key: check who asks, read the input, and answer, once per Idempotency-Key."""
+"""Endpoints that need a key: check it, read the input, and answer, once per Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ View = Callable[..., AnyResponse]
 
 @dataclass(frozen=True)
 class RouteRule:
-    """One route as the API's description shows it."""
+    """A route as the API's description shows it."""
 
     method: str
     path: str
@@ -35,15 +35,15 @@ class RouteRule:
     body: type[BaseModel] | None
     status: int
     query: Mapping[str, str] = field(default_factory=lambda: NO_QUERY)
-    """What may stand in the query, and what it means."""
+    """The query's parameters and their meaning."""
     takes_file: bool = False
     answers: Any = None
-    """The type that its answer in JSON has; None where it answers something else, in the media type `media`."""
+    """The type of its JSON answer; None if it answers in another media type, `media`."""
     media: str = "application/json"
 
 
 class Endpoints:
-    """Registers routes on a blueprint and enforces key, scope and role before anything else is looked at."""
+    """A group of routes on a blueprint. Key, scope and role are checked before anything else."""
 
     def __init__(self, dependencies: WebDependencies, name: str) -> None:
         self.dependencies = dependencies
@@ -53,7 +53,7 @@ class Endpoints:
     def reads(
         self, path: str, summary: str, *, scope: str = "read", query: Mapping[str, str] = NO_QUERY
     ) -> Callable[[Callable[..., HandlerAnswer]], None]:
-        """A GET: `handler(scope, speaker, **arguments)` in one consistent view of the speaker's workspace."""
+        """Register a GET: `handler(scope, speaker, **arguments)` reads one consistent state of the workspace."""
 
         def register(handler: Callable[..., HandlerAnswer]) -> None:
             def view(speaker: Speaker, **arguments: str) -> Response:
@@ -77,14 +77,14 @@ class Endpoints:
         scope: str = "write",
         status: int = 200,
         limit: int = JSON_LIMIT,
-        told_once: str | None = None,
+        secret_member: str | None = None,
         takes_file: bool = False,
     ) -> Callable[[Callable[..., Mapping[str, Any]]], None]:
-        """A command: `handler(scope, speaker, body, **arguments)` in one transaction, once per Idempotency-Key.
+        """Register a command: `handler(scope, speaker, body, **arguments)` in a transaction, once per Idempotency-Key.
 
-        `read` reads the body in its own way. What is slow happens before the transaction begins: in `read`, or in
-        `prepare(speaker, body, **arguments)`, whose result is then handed to the handler in the body's place.
-        `told_once` names a member of the answer that is not kept, so a repeated answer has null there.
+        `read` replaces the reading of a JSON body. Slow work happens before the transaction: in `read`, or in
+        `prepare(speaker, body, **arguments)`, whose result the handler gets instead of the body. `secret_member`
+        names a member of the answer that is not stored: a repeated answer has null there.
         """
 
         def register(handler: Callable[..., Mapping[str, Any]]) -> None:
@@ -92,16 +92,16 @@ class Endpoints:
                 sent = read() if read is not None else read_json_body(body)
                 endpoint = f"{method} {path}"
                 facts = {"arguments": arguments, "body": sent.model_dump(mode="json")}
-                ask = idempotency.keyed_request(endpoint, speaker.person_id, facts) if method == "POST" else None
-                kept = self._kept(speaker, ask)
+                keyed = idempotency.keyed_request(endpoint, speaker.person_id, facts) if method == "POST" else None
+                kept = self._kept(speaker, keyed)
                 if kept is not None:
                     return _send_answer(kept.body, kept.status)
-                ready = prepare(speaker, sent, **arguments) if prepare is not None else sent
+                prepared = prepare(speaker, sent, **arguments) if prepare is not None else sent
 
                 def handle(scope: Scope) -> Mapping[str, Any]:
-                    return handler(scope, speaker, ready, **arguments)
+                    return handler(scope, speaker, prepared, **arguments)
 
-                return self._act(speaker, ask, status, handle, told_once, f"web.{handler.__name__}")
+                return self._act(speaker, keyed, status, handle, secret_member, f"web.{handler.__name__}")
 
             described = self.serves(
                 method,
@@ -133,18 +133,20 @@ class Endpoints:
         answers: Any = None,
         media: str = "application/json",
     ) -> Callable[[View, str], None]:
-        """Any other route: `view(speaker, **arguments)` makes the whole response itself."""
+        """Register any other route: `view(speaker, **arguments)` makes the whole response."""
 
         def register(view: View, name: str) -> None:
             guarded = self.guard(scope, view, limit)
             self.blueprint.add_url_rule(path, f"{method.lower()}_{name}", guarded, methods=[method])
-            shown = None if body is EmptyBody else body
-            self.rules.append(RouteRule(method, path, scope, summary, shown, status, query, takes_file, answers, media))
+            described_body = None if body is EmptyBody else body
+            self.rules.append(
+                RouteRule(method, path, scope, summary, described_body, status, query, takes_file, answers, media)
+            )
 
         return register
 
     def guard(self, scope: str, view: View, limit: int = JSON_LIMIT) -> View:
-        """`view(speaker, **arguments)` behind the check of key, scope and role."""
+        """Wrap `view(speaker, **arguments)` in the check of key, scope and role."""
 
         def guarded(**arguments: str) -> AnyResponse:
             request.max_content_length = limit
@@ -155,38 +157,38 @@ class Endpoints:
 
         return guarded
 
-    def _kept(self, speaker: Speaker, ask: idempotency.KeyedRequest | None) -> idempotency.KeptAnswer | None:
-        if ask is None:
+    def _kept(self, speaker: Speaker, keyed: idempotency.KeyedRequest | None) -> idempotency.KeptAnswer | None:
+        if keyed is None:
             return None
         with self.dependencies.database.reading(speaker.workspace_id) as scope:
-            return idempotency.find_kept_answer(scope, ask)
+            return idempotency.find_kept_answer(scope, keyed)
 
     def _act(
         self,
         speaker: Speaker,
-        ask: idempotency.KeyedRequest | None,
+        keyed: idempotency.KeyedRequest | None,
         status: int,
         handle: Callable[[Scope], Mapping[str, Any]],
-        told_once: str | None,
+        secret_member: str | None,
         name: str,
     ) -> Response:
         with self.dependencies.database.transaction(speaker.workspace_id, name) as scope:
-            kept = None if ask is None else idempotency.claim_request_key(scope, ask)
+            kept = None if keyed is None else idempotency.claim_request_key(scope, keyed)
             if kept is None:
                 kept = idempotency.KeptAnswer(status, dict(handle(scope)))
-                if ask is not None:
-                    secret = {} if told_once is None else {told_once: None}
-                    idempotency.keep_answer(scope, ask, idempotency.KeptAnswer(status, {**kept.body, **secret}))
+                if keyed is not None:
+                    secret = {} if secret_member is None else {secret_member: None}
+                    idempotency.keep_answer(scope, keyed, idempotency.KeptAnswer(status, {**kept.body, **secret}))
         return _send_answer(kept.body, kept.status)
 
 
 def _answer_type(handler: Callable[..., HandlerAnswer]) -> Any:
-    """The type that a handler says it answers: what checks its code describes its answers too."""
+    """Return a handler's annotated return type, which describes its answer."""
     return get_type_hints(handler, include_extras=True)["return"]
 
 
 def _refuse_nul() -> None:
-    # No id or word holds one, and some databases fail on it.
+    # No id or text has one, and some databases fail on it.
     if "\0" in request.path or any("\0" in value for value in request.args.values()):
         raise InvalidError("the address holds a NUL character: remove it")
 

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: the first answer to a key is kept and given again when the request is repeated."""
+"""`Idempotency-Key`: the first answer to a key is stored and returned when the request is repeated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_KEY = 160
 
 @dataclass(frozen=True)
 class KeyedRequest:
-    """One POST under a key; `digest` tells the same request from another one."""
+    """A POST with a key; `digest` tells a repeated request from a different one."""
 
     key: str
     endpoint: str
@@ -28,14 +28,14 @@ class KeyedRequest:
 
 @dataclass(frozen=True)
 class KeptAnswer:
-    """The answer that was given."""
+    """A stored answer."""
 
     status: int
     body: Any
 
 
 def keyed_request(endpoint: str, person_id: str, facts: Mapping[str, Any]) -> KeyedRequest | None:
-    """What this request asks under its `Idempotency-Key`; None without one."""
+    """Return this request with its `Idempotency-Key`; None without one. Raise InvalidError for a malformed key."""
     key = request.headers.get("Idempotency-Key")
     if key is None:
         return None
@@ -45,29 +45,35 @@ def keyed_request(endpoint: str, person_id: str, facts: Mapping[str, Any]) -> Ke
     return KeyedRequest(key, endpoint, hashlib.sha256(packed.encode()).hexdigest())
 
 
-def claim_request_key(scope: Scope, ask: KeyedRequest) -> KeptAnswer | None:
-    """Take the key for this transaction, or answer what it was answered before.
+def claim_request_key(scope: Scope, keyed: KeyedRequest) -> KeptAnswer | None:
+    """Claim the key in this transaction and return None, or return the answer stored under it.
 
-    Raises ConflictError when the key was used for another request. The row is part of the command's own
+    Raises ConflictError if the key was used for another request. The row is part of the command's own
     transaction: it commits with the effect, and on PostgreSQL a second request waits here for the first.
     """
     added = scope.insert_new(
-        replies, key=ask.key, endpoint=ask.endpoint, digest=ask.digest, status=None, body=None, created_at=scope.now
+        replies,
+        key=keyed.key,
+        endpoint=keyed.endpoint,
+        digest=keyed.digest,
+        status=None,
+        body=None,
+        created_at=scope.now,
     )
-    return None if added else find_kept_answer(scope, ask)
+    return None if added else find_kept_answer(scope, keyed)
 
 
-def find_kept_answer(scope: Scope, ask: KeyedRequest) -> KeptAnswer | None:
-    """The answer to the same request under the same key; raises ConflictError when it was another request."""
-    row = scope.first(scope.select(replies).where(replies.c.key == ask.key))
+def find_kept_answer(scope: Scope, keyed: KeyedRequest) -> KeptAnswer | None:
+    """Return the answer stored for this request, or None. Raise ConflictError if the key had another request."""
+    row = scope.first(scope.select(replies).where(replies.c.key == keyed.key))
     if row is None:
         return None
-    if row.digest != ask.digest:
-        raise ConflictError("this Idempotency-Key was used for another request: use a new one", key=ask.key)
+    if row.digest != keyed.digest:
+        raise ConflictError("this Idempotency-Key was used for another request: use a new one", key=keyed.key)
     return KeptAnswer(row.status, row.body)
 
 
-def keep_answer(scope: Scope, ask: KeyedRequest, kept: KeptAnswer) -> None:
-    """Keep the answer; part of the transaction that `begin` took the key in."""
+def keep_answer(scope: Scope, keyed: KeyedRequest, kept: KeptAnswer) -> None:
+    """Store the answer, in the transaction that claimed the key."""
     values = {"status": kept.status, "body": kept.body}
-    scope.change(scope.update(replies).where(replies.c.key == ask.key).values(**values))
+    scope.change(scope.update(replies).where(replies.c.key == keyed.key).values(**values))

@@ -1,4 +1,4 @@
-"""Read what a request sends: its JSON body as a pydantic model, amounts, and the version it speaks of."""
+"""Inputs of a request: its JSON body as a pydantic model, amounts, and the version it refers to."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from core.errors import InvalidError
 
 JSON_LIMIT = 1024 * 1024
 UPLOAD_LIMIT = 50 * 1024 * 1024
+_IF_MATCH = re.compile(r'(?:W/)?"?([0-9]{1,9})"?')
+
+AmountInput = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6)]
+"""A decimal string of zero or more, exact to the millionth."""
 
 
 class Body(BaseModel):
-    """Base of every request body; what is not named is refused."""
+    """Base of every request body. Unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -32,10 +36,10 @@ B = TypeVar("B", bound=Body)
 
 
 def read_json_body(shape: type[B]) -> B:
-    """The request's JSON as `shape`. An empty body reads as `{}`."""
+    """Return the request's JSON as `shape`. An empty body counts as `{}`."""
     raw = request.get_data(cache=True)
     if request.content_length is None and len(raw) >= (request.max_content_length or JSON_LIMIT):
-        # A body that does not say its length is cut at the limit instead of refused.
+        # A body without Content-Length is cut at the limit instead of refused.
         raise RequestEntityTooLarge
     if raw and not request.is_json:
         raise TypeRefusedError("send the body as `Content-Type: application/json`")
@@ -50,12 +54,12 @@ def read_json_body(shape: type[B]) -> B:
 
 
 def parse_body(shape: type[B], value: dict[str, Any]) -> B:
-    """`value` as `shape`; raises InvalidError that names every wrong field."""
+    """Return `value` as `shape`. Raise InvalidError that names the wrong fields."""
     try:
         return shape.model_validate(value)
     except ValidationError as error:
-        said = "; ".join(f"{_field_path(one['loc'])}: {one['msg']}" for one in error.errors()[:10])
-        raise InvalidError(said) from None
+        problems = "; ".join(f"{_field_path(one['loc'])}: {one['msg']}" for one in error.errors()[:10])
+        raise InvalidError(problems) from None
 
 
 def _field_path(loc: tuple[int | str, ...]) -> str:
@@ -78,7 +82,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # Readers disagree on which of two counts, and a proxy that looked at one would let the other through.
+    # Parsers disagree on which of two counts, so a proxy could check one and we could use the other.
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
@@ -88,7 +92,7 @@ def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_unstorable(value: Any, place: str = "") -> None:
-    # Neither can be stored on every database, and both would come back as something the sender did not write.
+    # Not every database can store these characters unchanged.
     match value:
         case str():
             at = next((n for n, char in enumerate(value) if char == "\0" or "\ud800" <= char <= "\udfff"), None)
@@ -106,15 +110,8 @@ def _refuse_unstorable(value: Any, place: str = "") -> None:
             pass
 
 
-AmountInput = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6)]
-"""A decimal string of zero or more, exact to the millionth."""
-
-
-_IF_MATCH = re.compile(r'(?:W/)?"?([0-9]{1,9})"?')
-
-
 def requested_version() -> int | None:
-    """`version=` of the query; None for the current one."""
+    """Return `version=` of the query; None for the current one."""
     raw = request.args.get("version")
     if raw is None:
         return None
@@ -124,7 +121,7 @@ def requested_version() -> int | None:
 
 
 def required_base_version() -> int:
-    """The version in `If-Match`; raises PreconditionMissingError without one."""
+    """Return the version in `If-Match`. Raise PreconditionMissingError without one."""
     raw = request.headers.get("If-Match")
     if raw is None:
         raise PreconditionMissingError("say in `If-Match` which version you changed, as in If-Match: 3")

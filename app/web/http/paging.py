@@ -1,4 +1,4 @@
-"""Pages of lists, `{items, next}`: a cursor is an opaque name of the place where a page ended."""
+"""Pages of lists, `{items, next}`. A cursor is an opaque name of the place where a page ended."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGING_QUERY = {
     "limit": f"how many at most: {DEFAULT_PAGE} by default, up to {LARGEST_PAGE}",
     "cursor": "where the list goes on: the `next` of the page before",
 }
-"""What every list takes in its query."""
+"""The query parameters of every list."""
 PagePlace = tuple[datetime, str]
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -34,7 +34,7 @@ class ListPage(TypedDict, Generic[Item]):
 
 
 def page_size() -> int:
-    """`limit=` of the request, 50 by default and 200 at most."""
+    """Return `limit=` of the request: 50 by default, 200 at most."""
     raw = request.args.get("limit", str(DEFAULT_PAGE))
     if not raw.isascii() or not raw.isdigit() or int(raw[:6]) < 1:
         raise InvalidError("limit is a number from 1 to 200")
@@ -42,7 +42,7 @@ def page_size() -> int:
 
 
 def requested_place(name: str = "cursor") -> PagePlace | None:
-    """Where the list goes on, from the query's `name`."""
+    """Return the place that the query's cursor `name` stands for; None without one."""
     raw = request.args.get(name)
     if not raw:
         return None
@@ -52,11 +52,12 @@ def requested_place(name: str = "cursor") -> PagePlace | None:
     except (ValueError, TypeError, OverflowError, RecursionError, binascii.Error):
         found = None
     if found is None or not found[1].isprintable():
-        raise InvalidError(f"{name} is none of ours: leave it out to begin at the start")
+        raise InvalidError(f"{name} is not one of ours: leave it out to begin at the start")
     return found
 
 
 def encode_cursor(at: datetime, last_id: str) -> str:
+    """Return the cursor of the place behind this item."""
     packed = json.dumps([at.isoformat(), last_id]).encode()
     return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
@@ -64,12 +65,12 @@ def encode_cursor(at: datetime, last_id: str) -> str:
 def cut_page(
     rows: Sequence[T], size: int, show: Callable[[T], Item], where: Callable[[T], PagePlace]
 ) -> ListPage[Item]:
-    """`rows` holds one more than `size` when there is a next page."""
-    shown = rows[:size]
-    following = encode_cursor(*where(shown[-1])) if len(rows) > size else None
-    return {"items": [show(row) for row in shown], "next": following}
+    """Make a page of the first `size` rows. `rows` has one more if there is a next page."""
+    on_page = rows[:size]
+    following = encode_cursor(*where(on_page[-1])) if len(rows) > size else None
+    return {"items": [show(row) for row in on_page], "next": following}
 
 
 def wants_newest() -> bool:
-    """Whether the query asks for the end of the list (`newest=1`, or `before=` a place) instead of its start."""
+    """Return whether the query wants the end of the list (`newest=1` or `before=` a place), not its start."""
     return "newest" in request.args or "before" in request.args

@@ -1,4 +1,4 @@
-"""Translate every error into `application/problem+json` (RFC 9457), or into a page for a browser."""
+"""Problem responses: every error as `application/problem+json` (RFC 9457), or as a page for a browser."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _ADVICE = {
 
 
 class ProblemDocument(TypedDict):
-    """What went wrong (RFC 9457): `code` names it for programs, `detail` says what to do. Some have further members."""
+    """An error (RFC 9457): `code` is for programs, `detail` says what to do. Some have further members."""
 
     type: str
     title: str
@@ -60,31 +60,31 @@ class ProblemDocument(TypedDict):
 
 
 class NotSignedInError(LoopwrightError):
-    """No key, or one that is unknown or revoked."""
+    """The request has no key, or an unknown or revoked one."""
 
     code = "not_signed_in"
 
 
 class UnreadableError(LoopwrightError):
-    """The body is not what its type says it is."""
+    """The body is not of the media type it claims."""
 
     code = "malformed"
 
 
 class TypeRefusedError(LoopwrightError):
-    """The body has a type this address does not take."""
+    """The body has a media type that this address does not accept."""
 
     code = "media_type"
 
 
 class PreconditionMissingError(LoopwrightError):
-    """The request must say which version it changes."""
+    """The request does not say which version it changes."""
 
     code = "precondition_required"
 
 
 class TooManyError(LoopwrightError):
-    """No room for one more stream just now."""
+    """Too many streams are open."""
 
     retriable = True
     code = "too_many"
@@ -102,7 +102,7 @@ _OWN_STATUS: dict[type[LoopwrightError], int] = {
 def problem_response(
     status: int, detail: str, code: str, facts: Mapping[str, object] = MappingProxyType({})
 ) -> Response:
-    """A problem document; `facts` are further members for programs, which take none of its own names."""
+    """Return a problem document. `facts` are further members for programs; they cannot replace its own."""
     own: ProblemDocument = {
         "type": "about:blank",
         "title": _title(status),
@@ -119,6 +119,7 @@ def problem_response(
 
 
 def status_of(error: LoopwrightError) -> int:
+    """Return the HTTP status of a domain error; 500 for one without."""
     own = _OWN_STATUS.get(type(error))
     if own is not None:
         return own
@@ -126,20 +127,20 @@ def status_of(error: LoopwrightError) -> int:
 
 
 def register_problems(app: Flask, page: Callable[[int, str], Response]) -> None:
-    """Translate every failure; a browser that asked for a page gets `page(status, detail)`, with the same status."""
+    """Translate every failure. A browser that requested a page gets `page(status, detail)`, with the same status."""
 
-    def shown(answer: Response, detail: str) -> Response:
+    def choose_form(answer: Response, detail: str) -> Response:
         if request.path.startswith("/api/") or "text/html" not in request.headers.get("Accept", ""):
             return answer
         return page(answer.status_code, detail)
 
-    app.register_error_handler(LoopwrightError, lambda error: shown(_domain_problem(error), str(error)))
+    app.register_error_handler(LoopwrightError, lambda error: choose_form(_domain_problem(error), str(error)))
     app.register_error_handler(
         HTTPException,
-        lambda error: shown(_http_problem(error), _NO_PAGE if error.code == 404 else error.description or ""),
+        lambda error: choose_form(_http_problem(error), _NO_PAGE if error.code == 404 else error.description or ""),
     )
-    app.register_error_handler(OperationalError, lambda error: shown(_database_problem(error), _AWAY))
-    app.register_error_handler(Exception, lambda error: shown(_internal_problem(error), _INTERNAL))
+    app.register_error_handler(OperationalError, lambda error: choose_form(_database_problem(error), _AWAY))
+    app.register_error_handler(Exception, lambda error: choose_form(_internal_problem(error), _INTERNAL))
 
 
 def _domain_problem(error: LoopwrightError) -> Response:
@@ -168,7 +169,7 @@ def _database_problem(error: OperationalError) -> Response:
 
 
 def _internal_problem(error: Exception) -> Response:
-    # The boundary of the process: what nobody foresaw is logged with its trace, and said without it.
+    # The boundary of the process: the trace goes to the log only.
     log.error("unexpected failure", exc_info=error)
     return problem_response(500, _INTERNAL, "internal")
 
@@ -181,14 +182,14 @@ def _too_large() -> str:
 
 
 def _drain_request() -> None:
-    # A client still sends while we refuse; closing now would reset its connection before it reads the answer.
+    # The client is still sending; closing now would reset its connection before it reads the answer.
     stream, left = request.environ["wsgi.input"], _unread_bytes()
     while left > 0 and (piece := stream.read(min(left, 65536))):
         left -= len(piece)
 
 
 def _unread_bytes() -> int:
-    """How much may be read without waiting for bytes that nobody sends."""
+    """Return how many bytes can be read without waiting for bytes that will not come."""
     if request.content_length is not None:
         return min(request.content_length, _DRAIN_LIMIT)
     return _DRAIN_LIMIT if request.environ.get("wsgi.input_terminated") else 0

@@ -1,4 +1,4 @@
-"""The page of the memory: each fact with its source and versions, to be corrected or forgotten."""
+"""The page of the memory: facts with their sources and versions, to correct or forget."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _QUOTED = 300
 
 
 def memory_page(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "memory_page")
+    endpoints = Endpoints(dependencies, "memory_page")
 
     def show(speaker: Speaker) -> Response:
         query = request.args.get("q", "").strip()
@@ -51,35 +51,37 @@ def memory_page(dependencies: WebDependencies) -> Endpoints:
 
         return render_page(dependencies, speaker, "memory.html", fill)
 
-    door.serves("GET", "/memory", "A page", scope="read")(show, "memory")
-    return door
+    endpoints.serves("GET", "/memory", "A page", scope="read")(show, "memory")
+    return endpoints
 
 
 def _facts_with_words(scope: Scope, found: Sequence[MemoryFact]) -> list[dict[str, Any]]:
-    """Each fact with the words it comes from."""
+    """Return each fact with quotes from the messages it comes from."""
     shapes = fact_shapes(scope, found)
     ids = {proof["message_id"] for shape in shapes for proof in shape["evidence"] if "message_id" in proof}
-    said = (
+    text_by_message = (
         {message.id: message.text[:_QUOTED] for message in messages.list_messages_by_ids(scope, sorted(ids))}
         if ids
         else {}
     )
-    return [{**shape, "evidence": [_with_words(proof, said) for proof in shape["evidence"]]} for shape in shapes]
+    return [
+        {**shape, "evidence": [_with_words(proof, text_by_message) for proof in shape["evidence"]]} for shape in shapes
+    ]
 
 
-def _with_words(proof: FactEvidence, said: Mapping[str, str]) -> dict[str, Any]:
-    return {**proof, "words": said.get(proof.get("message_id", ""))}
+def _with_words(proof: FactEvidence, text_by_message: Mapping[str, str]) -> dict[str, Any]:
+    return {**proof, "words": text_by_message.get(proof.get("message_id", ""))}
 
 
 def _memory_cards(scope: Scope, person_id: str) -> list[CardShape]:
-    """The open questions about what is remembered, as far as this person may see what they are about."""
-    asked = [
+    """Return the open cards about facts that this person may see."""
+    open_cards = [
         card for card in cards.list_open_cards(scope) if card.act in (forgetting.FORGET_ACT, correcting.CORRECT_ACT)
     ]
-    about = {card.id: [*card.subject.get("facts", {}), card.subject.get("fact_id", "")] for card in asked}
+    about = {card.id: [*card.subject.get("facts", {}), card.subject.get("fact_id", "")] for card in open_cards}
     known = facts.facts_by_ids(scope, [one for ids in about.values() for one in ids if one])
     return [
         card_shape(card)
-        for card in asked
+        for card in open_cards
         if all(scopes.may_see(known[one].scope, person_id) for one in about[card.id] if one in known)
     ]

@@ -1,4 +1,4 @@
-"""The pages of the shared workspace: all works, and one with its versions."""
+"""The pages of the shared workspace: all works, and a single one with its versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_SHOWN = 400_000
 
 
 def objects_pages(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "objects_pages")
+    endpoints = Endpoints(dependencies, "objects_pages")
 
     def one(scope: Scope, speaker: Speaker, object_id: str) -> dict[str, Any]:
         work = objects.get_object(scope, object_id, requested_version())
@@ -31,9 +31,9 @@ def objects_pages(dependencies: WebDependencies) -> Endpoints:
             "text": _text_of(dependencies, work) if is_text(work.media_type) and work.size <= LONGEST_SHOWN else None,
         }
 
-    add_page(door, "/objects", "objects.html", _list_objects)
-    add_page(door, "/objects/<object_id>", "object.html", one)
-    return door
+    add_page(endpoints, "/objects", "objects.html", _list_objects)
+    add_page(endpoints, "/objects/<object_id>", "object.html", one)
+    return endpoints
 
 
 def _list_objects(scope: Scope, speaker: Speaker) -> dict[str, Any]:

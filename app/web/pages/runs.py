@@ -1,4 +1,4 @@
-"""The pages of function runs: the history, and one run."""
+"""The pages of function runs: the history, and a single run."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from core.database import Scope
 from core.errors import UnavailableError
 from core.identity import Speaker
 
-# Pages of the engine's list that one look reads at most; the reader goes on from there.
+# The most pages of the engine's list that are read for one page of ours.
 MOST_READ = 10
 
 
 def runs_pages(dependencies: WebDependencies, owners: RunOwners) -> Endpoints:
-    door = Endpoints(dependencies, "runs_pages")
+    endpoints = Endpoints(dependencies, "runs_pages")
 
     def every(speaker: Speaker) -> dict[str, Any]:
-        shown = {name: request.args.get(name, "") for name in ("status", "function", "since", "limit")}
+        query = {name: request.args.get(name, "") for name in ("status", "function", "since", "limit")}
         try:
             runs, following = _collect_runs(dependencies, owners, speaker)
         except UnavailableError as error:
-            return {"runs": [], "next": None, "away": str(error), "statuses": STATUSES, **shown}
-        return {"runs": runs, "next": following, "away": None, "statuses": STATUSES, **shown}
+            return {"runs": [], "next": None, "away": str(error), "statuses": STATUSES, **query}
+        return {"runs": runs, "next": following, "away": None, "statuses": STATUSES, **query}
 
     def one(speaker: Speaker, run_id: str) -> dict[str, Any]:
         return {"run": owners.get(speaker, run_id)}
 
-    add_page(door, "/runs", "runs.html", _no_rows, beyond=every)
-    add_page(door, "/runs/<run_id>", "run.html", _no_rows, beyond=one)
-    return door
+    add_page(endpoints, "/runs", "runs.html", _no_rows, beyond=every)
+    add_page(endpoints, "/runs/<run_id>", "run.html", _no_rows, beyond=one)
+    return endpoints
 
 
 def _no_rows(scope: Scope, speaker: Speaker, **arguments: str) -> dict[str, Any]:
-    """All that is shown is the engine's to say."""
+    """All that is query is the engine's to say."""
     return {}
 
 
 def _collect_runs(dependencies: WebDependencies, owners: RunOwners, speaker: Speaker) -> tuple[list[Any], str | None]:
-    """Runs that fit, and where the earlier ones begin. An engine's filtered page may be empty, so several are read."""
+    """Return matching runs and the cursor of earlier ones. Reads several pages, since a filtered one may be empty."""
     found: list[Any] = []
     cursor, size = request.args.get("cursor") or None, paging.page_size()
     for _ in range(MOST_READ):

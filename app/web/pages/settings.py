@@ -15,9 +15,9 @@ from core.identity import Speaker
 
 
 def settings_page(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "settings_page")
-    add_page(door, "/settings", "settings.html", _show_settings)
-    return door
+    endpoints = Endpoints(dependencies, "settings_page")
+    add_page(endpoints, "/settings", "settings.html", _show_settings)
+    return endpoints
 
 
 def _show_settings(scope: Scope, speaker: Speaker) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Sign in and out: a key is exchanged for a session, by the printed address or by a form."""
+"""Sign in and out: a key is exchanged for a session, through the printed address or a form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.identity import Speaker
 
 
 def exchange_key(dependencies: WebDependencies, raw: str) -> AnyResponse:
-    """A session for a key, and a clean address to go on with."""
+    """Start a session for a key and redirect to an address without it."""
     start_session(dependencies.database, raw)
     answer = redirect("/", 303)
     answer.headers["Cache-Control"] = "no-store"
@@ -30,7 +30,7 @@ def sign_in_pages(dependencies: WebDependencies) -> Blueprint:
 
     @blueprint.post("/sign-in")
     def submit() -> AnyResponse:
-        # A form elsewhere must not sign somebody in under a key of its own.
+        # Another site's form must not sign a person in with its own key.
         if request.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
             raise RefusedError("sign in on this page itself")
         return exchange_key(dependencies, request.form.get("token", "").strip())
@@ -39,19 +39,19 @@ def sign_in_pages(dependencies: WebDependencies) -> Blueprint:
 
 
 def sign_out_route(dependencies: WebDependencies) -> Endpoints:
-    """Only for who is signed in: a page elsewhere must not be able to sign somebody out."""
-    door = Endpoints(dependencies, "sign_out")
+    """Make the route that ends a session. It needs the CSRF token, so that no other site can sign a person out."""
+    endpoints = Endpoints(dependencies, "sign_out")
 
     def leave(speaker: Speaker) -> AnyResponse:
         session.clear()
         return redirect("/sign-in", 303)
 
-    door.serves("POST", "/sign-out", "Forget the session", scope="read")(leave, "sign_out")
-    return door
+    endpoints.serves("POST", "/sign-out", "Forget the session", scope="read")(leave, "sign_out")
+    return endpoints
 
 
 def problem_page(status: int, detail: str) -> Response:
-    """What a browser sees instead of a problem document."""
+    """Return the page that a browser gets instead of a problem document."""
     if status == 401:
         return Response(render_template("sign_in.html", failed="token" in request.args or bool(request.form)), 401)
     return Response(render_template("refused.html", status=status, detail=detail), status)

@@ -1,4 +1,4 @@
-"""A chart of a skill's runs day by day: the place and height of each bar."""
+"""A chart of a skill's runs by day: position and height of each bar."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GAP = 6
 
 @dataclass(frozen=True)
 class ChartBar:
-    """One day's column; the parts stand upon each other from the bottom, in units of the chart."""
+    """A day's column. The three heights are stacked from the bottom, in units of the chart."""
 
     day: str
     x: float
@@ -37,7 +37,7 @@ class RunsChart:
 
 
 def draw_runs_chart(days: Sequence[RunDay]) -> RunsChart:
-    """Days as columns, the fullest as high as the chart."""
+    """Draw a column for each day; the one with the most runs is as high as the chart."""
     most = max((day.runs for day in days), default=0) or 1
     pitch = WIDTH / max(1, len(days))
     bars = tuple(

@@ -1,4 +1,4 @@
-"""The pages of skills: all of them, and one with its source, versions, permissions, schedule and runs."""
+"""The pages of skills: all, and a single one with source, versions, permissions, schedule and runs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _RUNS, _REFUSALS, _REVIEWS = 8, 10, 4
 
 
 def skills_pages(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "skills_pages")
-    add_page(door, "/skills", "skills.html", _list_skills)
-    add_page(door, "/skills/<skill_id>", "skill.html", _show_skill)
-    return door
+    endpoints = Endpoints(dependencies, "skills_pages")
+    add_page(endpoints, "/skills", "skills.html", _list_skills)
+    add_page(endpoints, "/skills/<skill_id>", "skill.html", _show_skill)
+    return endpoints
 
 
 def _list_skills(scope: Scope, speaker: Speaker) -> dict[str, Any]:
@@ -66,13 +66,13 @@ def _show_skill(scope: Scope, speaker: Speaker, skill_id: str) -> dict[str, Any]
 
 
 def _version_to_show(skill: Skill, every: list[CheckedVersion]) -> CheckedVersion | None:
-    """The version that the address names, else the one on its way, else the one that serves."""
-    asked = _requested_number("version")
+    """Return the version in the query, else the candidate, else the active one."""
+    requested = _requested_number("version")
     for version in every:
-        if version.number == asked:
+        if version.number == requested:
             return version
-    shown = skill.candidate_id or skill.version_id
-    return next((version for version in every if version.id == shown), None)
+    default_id = skill.candidate_id or skill.version_id
+    return next((version for version in every if version.id == default_id), None)
 
 
 def _with_source(scope: Scope, version: CheckedVersion) -> dict[str, Any]:
@@ -89,12 +89,12 @@ def _with_source(scope: Scope, version: CheckedVersion) -> dict[str, Any]:
 
 def _requested_number(name: str) -> int | None:
     """A version's number in the address; None where there is none."""
-    asked = request.args.get(name, "")
-    return int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 9 else None
+    requested = request.args.get(name, "")
+    return int(requested) if requested.isascii() and requested.isdigit() and len(requested) < 9 else None
 
 
 def _diff_line(line: str) -> tuple[str, str]:
-    """A line of a diff with its kind, for its colour."""
+    """Return a line of a diff with its kind, which decides its colour."""
     if line.startswith(("+++", "---", "@@")):
         return ("about", line)
     return ({"+": "added", "-": "removed"}.get(line[:1], "same"), line)

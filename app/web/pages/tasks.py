@@ -1,4 +1,4 @@
-"""The pages of tasks: all of them, and one with its conversation, plan, works, questions and turns."""
+"""The pages of tasks: all, and a single one with its conversation, plan, works, cards and turns."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ TURNS_SHOWN = 20
 
 
 def task_pages(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "task_pages")
-    add_page(door, "/tasks", "tasks.html", _list_tasks)
-    add_page(door, "/tasks/<task_id>", "task.html", _show_task)
-    return door
+    endpoints = Endpoints(dependencies, "task_pages")
+    add_page(endpoints, "/tasks", "tasks.html", _list_tasks)
+    add_page(endpoints, "/tasks/<task_id>", "task.html", _show_task)
+    return endpoints
 
 
 def _list_tasks(scope: Scope, speaker: Speaker) -> dict[str, Any]:
@@ -46,14 +46,14 @@ def _task_row(task: Task) -> dict[str, Any]:
 
 def _show_task(scope: Scope, speaker: Speaker, task_id: str) -> dict[str, Any]:
     task = task_by_id(scope, task_id)
-    said = messages.list_task_messages(scope, task_id)
-    attached = {one for message in said for one in message.attachments}
+    task_messages = messages.list_task_messages(scope, task_id)
+    attached = {one for message in task_messages for one in message.attachments}
     works = {work["id"]: work for work in task["objects"]}
     works |= {one: object_shape(work) for one, work in objects.objects_by_ids(scope, attached - works.keys()).items()}
     turns = rows.list_turns_of_task(scope, task_id)[-TURNS_SHOWN:]
     return {
         "task": task,
-        "messages": messages_in_full(scope, said),
+        "messages": messages_in_full(scope, task_messages),
         "works": works,
         "places": move_targets(scope),
         "orders": {order["id"]: order for order in task["generations"]},

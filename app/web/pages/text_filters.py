@@ -1,15 +1,14 @@
-"""Filters of the templates: states and sizes in words, the beginning of a long text, and Markdown as safe HTML."""
+"""Filters of the templates: states and sizes in words, beginnings of long texts, Markdown as safe HTML."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
-
-__all__ = ["as_json", "beginning", "filesize", "percent", "said"]
 
 LONGEST_SHOWN = 4_000
 LONGEST_REPLY = 20_000
@@ -25,19 +24,19 @@ _STATE_WORDS = {
 }
 
 
-def said(state: str) -> str:
-    """A state or kind as people say it."""
+def state_in_words(state: str) -> str:
+    """Return a state or kind in words for people."""
     return _STATE_WORDS.get(state, state.replace("_", " "))
 
 
 def beginning(text: str, author: str = "user") -> str:
-    """As much of a long text as a page shows; all of one that is not. Replies are shaped, and read to their end."""
+    """Return as much of a text as a page shows: all of a short one, and more of a reply than of a person's message."""
     most = LONGEST_SHOWN if author == "user" else LONGEST_REPLY
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def filesize(size: int) -> str:
-    """`640 B`, `12 kB`, `3.4 MB`."""
+    """Return a size as `640 B`, `12 kB` or `3.4 MB`."""
     if size < 1000:
         return f"{size} B"
     if size < 1_000_000:
@@ -46,6 +45,7 @@ def filesize(size: int) -> str:
 
 
 def percent(part: float) -> int:
+    """Return a share from 0 to 1 as whole percent."""
     return round(100 * min(max(part, 0.0), 1.0))
 
 
@@ -61,7 +61,7 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["t
 
 
 def render_markdown(text: str) -> Markup:
-    """Rendered and sanitised; safe to put into a page."""
+    """Return Markdown as sanitised HTML."""
     rendered = str(_MARKDOWN.render(text))
     clean = nh3.clean(
         rendered,
@@ -71,3 +71,14 @@ def render_markdown(text: str) -> Markup:
         link_rel="noopener noreferrer nofollow",
     )
     return Markup(clean)
+
+
+FILTERS: Mapping[str, Callable[..., object]] = {
+    "as_json": as_json,
+    "beginning": beginning,
+    "filesize": filesize,
+    "markdown": render_markdown,
+    "percent": percent,
+    "said": state_in_words,
+}
+"""The filters by the names that templates use."""

@@ -1,4 +1,4 @@
-"""The page of the main thread, the tasks that a message can be moved to, and the whole text of a long message."""
+"""The page of the main thread, tasks to move a message to, and the full text of a long message."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ MOST_TARGETS = 50
 
 
 def move_targets(scope: Scope) -> list[Task]:
-    """The last active first."""
+    """Return the tasks that a message can be moved to, the last active first."""
     return tasks.list_tasks(scope, LIVING_STATUSES, limit=MOST_TARGETS)
 
 
 def thread_page(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "thread_page")
+    endpoints = Endpoints(dependencies, "thread_page")
 
     def fill(scope: Scope, speaker: Speaker) -> dict[str, Any]:
         thread = newest_of_thread(scope, speaker.person_id, paging.requested_place("before"), paging.page_size())
@@ -45,18 +45,18 @@ def thread_page(dependencies: WebDependencies) -> Endpoints:
             "works": {work_id: object_shape(work) for work_id, work in works.items()},
         }
 
-    guarded = door.guard("read", lambda speaker: render_page(dependencies, speaker, "thread.html", fill))
+    guarded = endpoints.guard("read", lambda speaker: render_page(dependencies, speaker, "thread.html", fill))
 
     def home() -> AnyResponse:
         token = request.args.get("token")
         return guarded() if token is None else exchange_key(dependencies, token)
 
-    door.blueprint.add_url_rule("/", "thread", home, methods=["GET"])
-    return door
+    endpoints.blueprint.add_url_rule("/", "thread", home, methods=["GET"])
+    return endpoints
 
 
 def whole_text_route(dependencies: WebDependencies) -> Endpoints:
-    door = Endpoints(dependencies, "whole_text")
+    endpoints = Endpoints(dependencies, "whole_text")
 
     def show(speaker: Speaker, message_id: str) -> Response:
         with dependencies.database.reading(speaker.workspace_id) as scope:
@@ -65,7 +65,7 @@ def whole_text_route(dependencies: WebDependencies) -> Endpoints:
         answer.headers["Cache-Control"] = "no-store"
         return answer
 
-    door.serves("GET", "/messages/<message_id>/text", "A message as it was written", scope="read", media="text/plain")(
-        show, "whole_text"
-    )
-    return door
+    endpoints.serves(
+        "GET", "/messages/<message_id>/text", "A message as it was written", scope="read", media="text/plain"
+    )(show, "whole_text")
+    return endpoints

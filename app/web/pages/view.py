@@ -1,4 +1,4 @@
-"""Render a page: who looks at it, where its stream goes on, and which parts of the product are stand-ins."""
+"""Rendering of a page, with its viewer, the place where its stream continues, and the active stand-ins."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from flask import Flask, Response, make_response, render_template
 from app.web.http.authorization import csrf_token
 from app.web.http.dependencies import WebDependencies
 from app.web.http.endpoints import Endpoints
-from app.web.pages import text_filters
-from app.web.pages.text_filters import render_markdown
+from app.web.pages.text_filters import FILTERS
 from app.web.stream.frames import newest_seq
 from core.identity import Speaker
 from core.settings import Settings
@@ -29,17 +28,17 @@ NAVIGATION = (
 )
 
 
-def add_page(door: Endpoints, path: str, template: str, fill: Fill, *, beyond: Beyond | None = None) -> None:
-    """A page at `path`; `fill(scope, speaker, **arguments)` answers what its template shows.
+def add_page(endpoints: Endpoints, path: str, template: str, fill: Fill, *, beyond: Beyond | None = None) -> None:
+    """Register a page at `path`; `fill(scope, speaker, **arguments)` returns the context of its template.
 
     What somebody else has to say is in `beyond(speaker, **arguments)`: after the rows are read, so that no transaction
     waits.
     """
 
     def show(speaker: Speaker, **arguments: str) -> Response:
-        return render_page(door.dependencies, speaker, template, fill, beyond, **arguments)
+        return render_page(endpoints.dependencies, speaker, template, fill, beyond, **arguments)
 
-    door.serves("GET", path, "A page", scope="read")(show, template.partition(".")[0])
+    endpoints.serves("GET", path, "A page", scope="read")(show, template.partition(".")[0])
 
 
 def render_page(
@@ -50,9 +49,9 @@ def render_page(
     beyond: Beyond | None = None,
     **arguments: str,
 ) -> Response:
-    """The page, and the number of the change after which its stream goes on."""
+    """Return the page, with the number of the change after which its stream continues."""
     with dependencies.database.reading(speaker.workspace_id) as scope:
-        # Before the rows are read: what changes in between is shown twice rather than missed.
+        # Read before the rows, so that a change in between arrives again instead of being missed.
         seq = newest_seq(scope)
         filled = fill(scope, speaker, **arguments)
     if beyond is not None:
@@ -72,15 +71,14 @@ def render_page(
 
 
 def active_standins(settings: Settings) -> list[str]:
-    """Which parts of the product are offline stand-ins just now."""
+    """Return which parts of the product are offline stand-ins."""
     model = ["model"] if settings.offline_model else []
     return [*model, *(["studio"] if "studio" in settings.generators else [])]
 
 
 def prepare_templates(app: Flask) -> None:
-    app.jinja_env.filters["markdown"] = render_markdown
-    for name in text_filters.__all__:
-        app.jinja_env.filters[name] = getattr(text_filters, name)
+    """Add our filters and globals to the templates."""
+    app.jinja_env.filters.update(FILTERS)
     app.jinja_env.globals["navigation"] = NAVIGATION
     app.jinja_env.trim_blocks = True
     app.jinja_env.lstrip_blocks = True

@@ -1,4 +1,4 @@
-"""A card, with its answer where it has one."""
+"""The shape of a card, with its answer if it has one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CardOption(TypedDict):
 
 
 class CardQuote(TypedDict):
-    """What an answer would authorise."""
+    """The spending that an answer would authorise."""
 
     amount: Amount
     currency: str
@@ -33,7 +33,7 @@ CardAnswer = TypedDict(
 
 
 class CardLinks(TypedDict, total=False):
-    """What not every card has."""
+    """Members that not every card has."""
 
     task_id: str | None
     turn_id: str | None
@@ -54,7 +54,7 @@ class CardShape(CardLinks):
 
 
 def card_by_id(scope: Scope, card_id: str) -> CardShape:
-    """Raises NotFoundError."""
+    """Return a card's shape. Raise NotFoundError."""
     return card_shape(cards.get_card(scope, card_id))
 
 

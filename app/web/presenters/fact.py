@@ -1,4 +1,4 @@
-"""A fact of the memory: its text, scope, validity, versions and evidence, and the receipt of a forget."""
+"""The shapes of a remembered fact, with its versions and evidence, and of the receipt for forgetting one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memory.facts import Evidence, MemoryFact, RememberedVersion
 from memory.receipts import Receipt
 
 Validity = TypedDict("Validity", {"from": Moment | None, "to": Moment | None})
-"""When it holds; null where no time is known."""
+"""When it is true; null where no time is known."""
 
 
 class Cleared(TypedDict, total=False):
@@ -31,7 +31,7 @@ class FactVersion(Cleared):
 
 
 class FactEvidence(TypedDict):
-    """`message_id` is there where it is a message."""
+    """`message_id` is present if the source is a message."""
 
     version: int
     role: str
@@ -62,7 +62,7 @@ class FactShape(Forgotten):
 
 
 class ReceiptShape(TypedDict):
-    """`checked` is null until the search index was looked through."""
+    """`checked` is null until the search index was checked."""
 
     card_id: str
     state: str
@@ -74,7 +74,7 @@ class ReceiptShape(TypedDict):
 
 
 def fact_by_id(scope: Scope, fact_id: str, person_id: str) -> FactShape:
-    """Raises NotFoundError, also for what is another person's."""
+    """Return a fact's shape. Raise NotFoundError, also for another person's fact."""
     return fact_shapes(scope, [facts.get_fact(scope, fact_id, person_id)])[0]
 
 
@@ -125,7 +125,7 @@ def _version(fact: MemoryFact, version: RememberedVersion) -> FactVersion:
 
 
 def _proof(proof: Evidence) -> FactEvidence:
-    shown: FactEvidence = {
+    shape: FactEvidence = {
         "version": proof.n,
         "role": proof.role,
         "kind": proof.kind,
@@ -133,5 +133,5 @@ def _proof(proof: Evidence) -> FactEvidence:
         "at": moment(proof.created_at),
     }
     if proof.kind == "message":
-        shown["message_id"] = proof.source_id
-    return shown
+        shape["message_id"] = proof.source_id
+    return shape

@@ -1,4 +1,4 @@
-"""An order for something made elsewhere."""
+"""The shape of a generation: an order at a provider."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Contested = TypedDict(
 
 
 class GenerationShape(TypedDict):
-    """`progress` is from 0 to 1; `most` is what it may cost at most, `claim` what its provider bills."""
+    """`progress` is from 0 to 1; `most` is the highest possible cost, `claim` what the provider bills."""
 
     id: str
     task_id: str | None
@@ -56,7 +56,7 @@ class GenerationShape(TypedDict):
 
 
 def generation_by_id(scope: Scope, order_id: str) -> GenerationShape:
-    """Raises NotFoundError."""
+    """Return a generation's shape. Raise NotFoundError."""
     row = scope.first(scope.select(orders).where(orders.c.id == order_id))
     if row is None:
         raise NotFoundError(f"no generation {order_id[:80]} in this workspace")
@@ -64,7 +64,7 @@ def generation_by_id(scope: Scope, order_id: str) -> GenerationShape:
 
 
 def generations_of_task(scope: Scope, task_id: str, *, unfinished: bool = False) -> list[GenerationShape]:
-    """A task's orders, oldest first."""
+    """Return a task's generations, oldest first."""
     query = scope.select(orders).where(orders.c.task_id == task_id)
     if unfinished:
         query = query.where(orders.c.state.not_in(FINAL))
@@ -72,7 +72,7 @@ def generations_of_task(scope: Scope, task_id: str, *, unfinished: bool = False)
 
 
 def _contested(row: sa.Row[Any]) -> Contested | None:
-    """What was quoted, billed and charged, and with whom the rest is contested; None where nothing is."""
+    """Return what was quoted, billed and charged, and with whom the rest is contested; None if nothing is."""
     if row.contested is None:
         return None
     return {

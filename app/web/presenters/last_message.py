@@ -1,4 +1,4 @@
-"""The last message of a task, for as long as it is still true."""
+"""The last message of a task, as long as it is not outdated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from runtime.tasks.tasks import Task
 
 @dataclass
 class _Settled:
-    """What has come of the cards and the orders of a task."""
+    """The open and settled cards and orders of a task."""
 
     open_cards: bool = False
     closed_cards: list[sa.Row[Any]] = field(default_factory=list)
@@ -32,14 +32,18 @@ class _Settled:
 
 
 def last_messages(scope: Scope, some: Sequence[Task]) -> dict[str, Message]:
-    """The newest words of each task, by its id; none once what they speak of is settled: a card, an order, the task."""
-    said = {
-        word.task_id: word
-        for word in messages.list_messages_by_ids(scope, _newest_ids(scope, [task.id for task in some]))
+    """Return each task's newest message by task id, without those whose card, order or task is settled since."""
+    newest_by_task = {
+        message.task_id: message
+        for message in messages.list_messages_by_ids(scope, _newest_ids(scope, [task.id for task in some]))
     }
-    speaking = [task for task in some if task.id in said]
+    speaking = [task for task in some if task.id in newest_by_task]
     settled = _settled(scope, [task.id for task in speaking])
-    return {task.id: said[task.id] for task in speaking if not _is_outdated(settled[task.id], task, said[task.id])}
+    return {
+        task.id: newest_by_task[task.id]
+        for task in speaking
+        if not _is_outdated(settled[task.id], task, newest_by_task[task.id])
+    }
 
 
 def _newest_ids(scope: Scope, task_ids: Sequence[str]) -> list[str]:
@@ -55,8 +59,8 @@ def _newest_ids(scope: Scope, task_ids: Sequence[str]) -> list[str]:
         .correlate(task_rows)
         .scalar_subquery()
     )
-    query = scope.select(task_rows.c.id, newest.label("said")).where(task_rows.c.id.in_(task_ids))
-    return [row.said for row in scope.rows(query) if row.said is not None]
+    query = scope.select(task_rows.c.id, newest.label("message_id")).where(task_rows.c.id.in_(task_ids))
+    return [row.message_id for row in scope.rows(query) if row.message_id is not None]
 
 
 def _settled(scope: Scope, task_ids: Sequence[str]) -> dict[str, _Settled]:
@@ -78,17 +82,17 @@ def _settled(scope: Scope, task_ids: Sequence[str]) -> dict[str, _Settled]:
     return found
 
 
-def _is_outdated(settled: _Settled, task: Task, said: Message) -> bool:
-    if not settled.open_cards and any(_closed_since(card, task, said) for card in settled.closed_cards):
+def _is_outdated(settled: _Settled, task: Task, message: Message) -> bool:
+    if not settled.open_cards and any(_closed_since(card, task, message) for card in settled.closed_cards):
         return True
-    made_since = any(at > said.created_at for at in settled.made_at)
+    made_since = any(at > message.created_at for at in settled.made_at)
     if task.status in ENDED_TASK_STATUSES:
         return settled.being_made or made_since
     return not settled.being_made and made_since
 
 
-def _closed_since(card: sa.Row[Any], task: Task, said: Message) -> bool:
-    # What closes a card without an answer leaves no time: then it is one of the same turn, or closed with the task.
-    of_its_turn = said.turn_id is not None and card.turn_id == said.turn_id
+def _closed_since(card: sa.Row[Any], task: Task, message: Message) -> bool:
+    # A card closed without an answer has no time; then compare its turn, or see whether it was closed with the task.
+    of_its_turn = message.turn_id is not None and card.turn_id == message.turn_id
     with_the_task = card.state == CardState.VOID and task.status in ENDED_TASK_STATUSES
-    return of_its_turn or with_the_task or (card.answered_at is not None and card.answered_at > said.created_at)
+    return of_its_turn or with_the_task or (card.answered_at is not None and card.answered_at > message.created_at)

@@ -1,4 +1,4 @@
-"""Messages, with where each went and which step read it."""
+"""The shapes of messages, with their route and the step that read each."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ReadingStep = tuple[str, int]
 
 
 class CandidateShape(TypedDict):
-    """A task that came into question; `score` is from 0 to 1."""
+    """A task that was considered; `score` is from 0 to 1."""
 
     task_id: str
     score: float
 
 
 class RouteShape(TypedDict):
-    """Where it went, and why."""
+    """Where a message went, and why."""
 
     level: str
     outcome: str
@@ -63,10 +63,9 @@ class MessageHead(TypedDict):
 
 
 class MessageShape(MessageHead):
-    """`parts` are the messages that are one request with this one: the words that answered the question about it.
+    """`parts` are messages that belong to the same request: answers to the question about this one.
 
-    `unaffected` are the orders that its task's provider was already at work on when it came: what the message asks for
-    applies from the next one.
+    `unaffected` are orders that a provider was already working on when it came; the message applies to later ones.
     """
 
     route: RouteShape | None
@@ -79,12 +78,12 @@ class MessageShape(MessageHead):
 
 
 def message_by_id(scope: Scope, message_id: str) -> MessageShape:
-    """The whole shape; raises NotFoundError."""
+    """Return a message's full shape. Raise NotFoundError."""
     return messages_in_full(scope, [messages.get_message(scope, message_id)])[0]
 
 
 def message_head(message: Message) -> MessageHead:
-    """What the message itself says."""
+    """Return the message's own columns, without its route and readers."""
     return {
         "id": message.id,
         "author": message.author,
@@ -106,10 +105,12 @@ def _task_of(message: Message) -> str | None:
 
 
 def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[MessageShape]:
-    """The whole shapes, in a handful of queries however many there are."""
+    """Return the full shapes, in a fixed number of queries."""
     ids = [message.id for message in some]
     went, read_by = _routes(scope, ids), _readers(scope, some)
-    said = replies.list_replies(scope, some, {message_id: turn_id for message_id, (turn_id, _) in read_by.items()})
+    replies_of = replies.list_replies(
+        scope, some, {message_id: turn_id for message_id, (turn_id, _) in read_by.items()}
+    )
     made, parts = _calls(scope, list(read_by.values())), _parts(scope, ids)
     read_at, unaffected = _read_at(scope, list(read_by.values())), _unaffected(scope, some)
     return [
@@ -121,7 +122,7 @@ def messages_in_full(scope: Scope, some: Sequence[Message]) -> list[MessageShape
             "read_at": moment(read_at.get(read_by[message.id])) if message.id in read_by else None,
             "calls": made[read_by[message.id]] if message.id in read_by else [],
             "unaffected": unaffected[message.id],
-            "replies": said[message.id],
+            "replies": replies_of[message.id],
         }
         for message in some
     ]
@@ -147,8 +148,8 @@ def _routes(scope: Scope, ids: Sequence[str]) -> Mapping[str, RouteShape]:
 
 
 def _parts(scope: Scope, ids: Sequence[str]) -> Mapping[str, list[str]]:
-    """The words that were said to the question where a message belongs, oldest first; words taken back are none."""
-    said = scope.select(cards.c.message_id, message_rows.c.id).where(
+    """Return the answers to the question where each message belongs, oldest first, without withdrawn ones."""
+    answers = scope.select(cards.c.message_id, message_rows.c.id).where(
         cards.c.message_id.in_(ids),
         cards.c.kind == CardKind.CLARIFY,
         cards.c.task_id.is_(None),
@@ -158,7 +159,7 @@ def _parts(scope: Scope, ids: Sequence[str]) -> Mapping[str, list[str]]:
         message_rows.c.state.not_in(WITHDRAWN_MESSAGE_STATES),
     )
     found: dict[str, list[str]] = defaultdict(list)
-    for row in scope.rows(said.order_by(message_rows.c.created_at, message_rows.c.id)):
+    for row in scope.rows(answers.order_by(message_rows.c.created_at, message_rows.c.id)):
         found[row.message_id].append(row.id)
     return found
 
@@ -169,9 +170,9 @@ def _readers(scope: Scope, some: Sequence[Message]) -> dict[str, ReadingStep]:
         inbox.c.ref_id.in_([message.id for message in some]),
         inbox.c.state == InputState.CONSUMED,
     )
-    # Main has no inbox: its turn is made for one message, which its first step reads.
-    asked = [message.id for message in some if message.state in {MessageState.CONSUMED, MessageState.ANSWERED}]
-    in_main = scope.select(turns.c.message_id, turns.c.id).where(turns.c.message_id.in_(asked))
+    # Main has no inbox: each of its turns is for one message, which the first step reads.
+    read_ids = [message.id for message in some if message.state in {MessageState.CONSUMED, MessageState.ANSWERED}]
+    in_main = scope.select(turns.c.message_id, turns.c.id).where(turns.c.message_id.in_(read_ids))
     found: dict[str, ReadingStep] = {row.message_id: (row.id, 1) for row in scope.rows(in_main)}
     return found | {row.ref_id: (row.turn_id, row.step) for row in scope.rows(in_inbox)}
 
@@ -194,16 +195,16 @@ def _read_at(scope: Scope, readers: Sequence[ReadingStep]) -> Mapping[ReadingSte
 
 
 def _unaffected(scope: Scope, some: Sequence[Message]) -> Mapping[str, list[str]]:
-    """Orders that were sent before a message came and not ended by then; one that was to be cancelled is affected."""
-    said = {message: _task_of(message) for message in some if message.author == "user" and _task_of(message)}
+    """Return the orders that were running when each message came, without those whose cancelling was requested."""
+    task_by_message = {message: _task_of(message) for message in some if message.author == "user" and _task_of(message)}
     query = scope.select(orders.c.id, orders.c.task_id, orders.c.submitted_at, orders.c.ended_at).where(
-        orders.c.task_id.in_(set(said.values())),
+        orders.c.task_id.in_(set(task_by_message.values())),
         orders.c.submitted_at.is_not(None),
         orders.c.cancel_requested_at.is_(None),
     )
     sent = scope.rows(query.order_by(orders.c.created_at, orders.c.id))
     found: dict[str, list[str]] = defaultdict(list)
-    for message, task_id in said.items():
+    for message, task_id in task_by_message.items():
         found[message.id] = [
             order.id
             for order in sent

@@ -1,4 +1,4 @@
-"""A notice to the person."""
+"""The shape of a notice to the person."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NoticeShape(NoticeTask):
 
 
 def notice_by_id(scope: Scope, notice_id: str) -> NoticeShape:
-    """Raises NotFoundError."""
+    """Return a notice's shape. Raise NotFoundError."""
     row = scope.first(scope.select(notices).where(notices.c.id == notice_id))
     if row is None:
         raise NotFoundError(f"no notice {notice_id[:80]} in this workspace")

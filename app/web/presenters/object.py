@@ -1,4 +1,4 @@
-"""An object as of one of its versions, and its history."""
+"""The shapes of a work at one version, and of the versions in its history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workspace.objects import Object, WorkVersion
 
 
 class ObjectShape(TypedDict):
-    """A work as of one of its versions; `recipe` says how that version was made."""
+    """A work at one of its versions; `recipe` says how that version was made."""
 
     id: str
     kind: str
@@ -32,7 +32,7 @@ class ObjectShape(TypedDict):
 
 
 class ObjectVersion(TypedDict):
-    """`base_version` is what it was made on top of; null for the first."""
+    """`base_version` is the version it was made from; null for the first."""
 
     version: int
     base_version: int | None
@@ -46,7 +46,7 @@ class ObjectVersion(TypedDict):
 
 
 def object_by_id(scope: Scope, object_id: str, version: int | None = None) -> ObjectShape:
-    """Raises NotFoundError."""
+    """Return a work's shape. Raise NotFoundError."""
     return object_shape(objects.get_object(scope, object_id, version))
 
 

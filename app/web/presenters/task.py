@@ -1,4 +1,4 @@
-"""A task: its head for lists, and everything a person can see of it."""
+"""The shapes of a task: a head for lists, and the full one."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ChecklistStepShape(TypedDict):
 
 
 class InboxItemShape(TypedDict):
-    """What no step has read yet; `ref_id` is an id of its `kind`."""
+    """An input that no step has read yet; `ref_id` is an id of its `kind`."""
 
     kind: str
     ref_id: str
@@ -105,7 +105,7 @@ class TaskShape(TaskHead):
 
 
 def task_by_id(scope: Scope, task_id: str) -> TaskShape:
-    """The whole shape; raises NotFoundError."""
+    """Return a task's full shape. Raise NotFoundError."""
     task = tasks.get_task(scope, task_id)
     return {
         **task_head(scope, task),
@@ -155,7 +155,7 @@ def checklist_step_shape(step: ChecklistStep) -> ChecklistStepShape:
 
 
 def objects_of_task(scope: Scope, task_id: str) -> list[objects.Object]:
-    """The works a task has to do with, oldest first."""
+    """Return the works a task made or uses, oldest first."""
     return list(reversed(objects.list_objects(scope, task_id=task_id, limit=200).items))
 
 
@@ -174,7 +174,7 @@ def _waiting_on(scope: Scope, task_id: str) -> Waiting | None:
 
 
 def _last_deadline(scope: Scope, order_ids: Sequence[str]) -> datetime | None:
-    """When the last of these orders has an end, whatever its provider does."""
+    """Return the latest deadline of these orders, after which they end whatever the provider does."""
     waited_for = scope.select(orders.c.deadline).where(
         orders.c.id.in_(list(order_ids)), orders.c.state.in_(OPEN_ORDER_STATES)
     )

@@ -1,4 +1,4 @@
-"""The main thread: messages without a task, tasks, cards without a task, and notices, in the order they came."""
+"""The main thread: messages and cards without a task, tasks, and notices, in order of time."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from runtime.tasks.tasks import Task
 
 
 class ChecklistProgress(TypedDict):
-    """Steps of the checklist."""
+    """Counts of the checklist's steps."""
 
     done: int
     total: int
 
 
 class TaskInThread(TaskHead):
-    """How far a task is, what it made last, what it asks, what it still says."""
+    """A task with its progress, newest works, open cards, running generations and last message."""
 
     progress: ChecklistProgress
     objects: list[ObjectShape]
@@ -68,14 +68,14 @@ Entry = MessageEntry | TaskEntry | CardEntry | NoticeEntry
 
 
 class ThreadPage(TypedDict):
-    """Oldest first."""
+    """A page of the thread, oldest first."""
 
     items: list[Entry]
     next: str | None
 
 
 class ThreadEnd(TypedDict):
-    """The newest entries, oldest first; `before` is where the older ones begin, or null."""
+    """The newest entries, oldest first; `before` is the cursor of older ones, or null."""
 
     items: list[Entry]
     before: str | None
@@ -89,29 +89,29 @@ class _Entry:
 
 
 def thread_after(scope: Scope, person_id: str, after: PagePlace | None, size: int) -> ThreadPage:
-    """`{items, next}` from `after` on, oldest first."""
+    """Return the entries after a place, oldest first."""
     entries = _entries(scope, person_id, after, size + 1, newest_first=False)
-    shown = entries[:size]
-    following = encode_cursor(shown[-1].at, shown[-1].id) if len(entries) > size else None
-    return {"items": _items(scope, shown), "next": following}
+    page = entries[:size]
+    following = encode_cursor(page[-1].at, page[-1].id) if len(entries) > size else None
+    return {"items": _items(scope, page), "next": following}
 
 
 def newest_of_thread(scope: Scope, person_id: str, before: PagePlace | None, size: int) -> ThreadEnd:
-    """`{items, before}`: the newest entries, oldest first; `before` is where the older ones begin, or null."""
+    """Return the newest entries before a place, oldest first."""
     entries = _entries(scope, person_id, before, size + 1, newest_first=True)
-    shown = entries[:size]
-    older = encode_cursor(shown[-1].at, shown[-1].id) if len(entries) > size else None
-    return {"items": _items(scope, shown[::-1]), "before": older}
+    page = entries[:size]
+    older = encode_cursor(page[-1].at, page[-1].id) if len(entries) > size else None
+    return {"items": _items(scope, page[::-1]), "before": older}
 
 
 def _tasks_in_thread(scope: Scope, task_ids: Sequence[str]) -> dict[str, TaskInThread]:
-    """Tasks as the main thread shows them: how far each is, what it made last, what it asks, what it still says."""
-    shown = [tasks.get_task(scope, task_id) for task_id in task_ids]
-    said = last_messages(scope, shown)
-    return {task.id: _task_in_thread(scope, task, said.get(task.id)) for task in shown}
+    """Return the shapes of tasks for the main thread, by id."""
+    found = [tasks.get_task(scope, task_id) for task_id in task_ids]
+    last = last_messages(scope, found)
+    return {task.id: _task_in_thread(scope, task, last.get(task.id)) for task in found}
 
 
-def _task_in_thread(scope: Scope, task: Task, said: Message | None) -> TaskInThread:
+def _task_in_thread(scope: Scope, task: Task, last: Message | None) -> TaskInThread:
     steps = checklist.list_checklist(scope, task.id)
     return {
         **task_head(scope, task),
@@ -119,18 +119,18 @@ def _task_in_thread(scope: Scope, task: Task, said: Message | None) -> TaskInThr
         "objects": [object_shape(work) for work in objects_of_task(scope, task.id)][-12:],
         "open_cards": [card_shape(card) for card in cards.list_open_cards(scope, task.id)],
         "generations": generations_of_task(scope, task.id, unfinished=True),
-        "last_message": message_head(said) if said else None,
+        "last_message": message_head(last) if last else None,
     }
 
 
 def _items(scope: Scope, entries: Sequence[_Entry]) -> list[Entry]:
-    said = messages.list_messages_by_ids(scope, [entry.id for entry in entries if entry.type == "message"])
-    shown: dict[str, Any] = {message["id"]: message for message in messages_in_full(scope, said)}
-    shown |= _tasks_in_thread(scope, [entry.id for entry in entries if entry.type == "task"])
+    in_main = messages.list_messages_by_ids(scope, [entry.id for entry in entries if entry.type == "message"])
+    shapes: dict[str, Any] = {message["id"]: message for message in messages_in_full(scope, in_main)}
+    shapes |= _tasks_in_thread(scope, [entry.id for entry in entries if entry.type == "task"])
     for entry in entries:
         if entry.type in _SHAPES:
-            shown[entry.id] = _SHAPES[entry.type](scope, entry.id)
-    return [cast(Entry, {"type": entry.type, **shown[entry.id]}) for entry in entries]
+            shapes[entry.id] = _SHAPES[entry.type](scope, entry.id)
+    return [cast(Entry, {"type": entry.type, **shapes[entry.id]}) for entry in entries]
 
 
 _SHAPES: Mapping[str, Callable[[Scope, str], CardShape | NoticeShape]] = {"card": card_by_id, "notice": notice_by_id}
@@ -138,7 +138,7 @@ _SHAPES: Mapping[str, Callable[[Scope, str], CardShape | NoticeShape]] = {"card"
 
 @dataclass(frozen=True)
 class _Source:
-    """Rows of one type that belong into the thread, and the moment each stands at."""
+    """The rows of one type that belong in the thread, and the time by which each is placed."""
 
     table: sa.Table
     belongs: sa.ColumnElement[bool]
@@ -147,7 +147,7 @@ class _Source:
 
 
 def _entries(scope: Scope, person_id: str, place: PagePlace | None, limit: int, *, newest_first: bool) -> list[_Entry]:
-    # Read from its end, the thread shows a task where it was last spoken to; read on, everything where it began.
+    # Newest first, a task is placed by its last message from a person; oldest first, by its creation.
     task_at = _last_spoken_to() if newest_first else task_rows.c.created_at
     sources = (
         _Source(message_rows, _in_main(person_id), "message", message_rows.c.created_at),

@@ -1,4 +1,4 @@
-"""A turn with its steps and their calls."""
+"""The shapes of a turn, its steps and their calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CallShape(TypedDict):
 
 
 class StepShape(TypedDict):
-    """One decision of a model: what it had read, and the calls that it proposed."""
+    """One decision of a model, with the inputs it read and the calls it proposed."""
 
     n: int
     epoch: int
@@ -41,7 +41,7 @@ class StepShape(TypedDict):
 
 
 class TurnHead(TypedDict):
-    """`message_id` is there for a turn of Main, `task_id` for one of a task."""
+    """`message_id` is set for a turn of Main, `task_id` for a turn of a task."""
 
     id: str
     task_id: str | None
@@ -59,7 +59,7 @@ class TurnShape(TurnHead):
 
 
 def turn_by_id(scope: Scope, turn_id: str) -> TurnShape:
-    """Raises NotFoundError."""
+    """Return a turn's full shape. Raise NotFoundError."""
     return turns_in_full(scope, [rows.get_turn(scope, turn_id)])[0]
 
 

@@ -38,6 +38,6 @@ def money_shape(amount: Decimal | None, currency: str) -> MoneyShape | None:
 
 
 def without_nulls(members: Members) -> Members:
-    """Only what is there: optional members of a shape are left out, not null."""
+    """Remove members that are None: optional members of a shape are left out, not null."""
     there = cast("dict[str, object]", members)
     return cast(Members, {name: value for name, value in there.items() if value is not None})

@@ -1,4 +1,4 @@
-"""One change as the bytes of one Server-Sent Event."""
+"""Changes as Server-Sent Events, and the numbers of the oldest and newest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.tables import changes
 HEARTBEAT = b": still here\n\n"
 RETRY = b"retry: 1000\n\n"
 LARGEST = 64 * 1024
-"""Bytes of a thing that are sent with its change; of a larger one its id is."""
+"""Largest data sent with a change, in bytes; of anything larger only the id is sent."""
 
 _SMALL: Mapping[str, Callable[[Scope, str], Mapping[str, Any]]] = {
     "message": message_by_id,
@@ -32,14 +32,14 @@ _SMALL: Mapping[str, Callable[[Scope, str], Mapping[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Frame:
-    """A change's place in the workspace's order, and what is sent for it."""
+    """A change's number in the workspace and the bytes of its event."""
 
     seq: int
     data: bytes
 
 
 def frames_after(scope: Scope, seq: int, limit: int) -> list[Frame]:
-    """The next changes in order. A thing's data is as it stands now, which may be later than the change."""
+    """Return the changes after `seq` in order, with the current data of each thing, which may be newer."""
     query = scope.select(changes.c.seq, changes.c.kind, changes.c.id).where(changes.c.seq > seq)
     shown: dict[tuple[str, str], bytes] = {}
     frames = []
@@ -54,29 +54,29 @@ def frames_after(scope: Scope, seq: int, limit: int) -> list[Frame]:
 
 
 def reset_frame(seq: int) -> bytes:
-    """Tells the reader that it must load everything anew; what follows continues after `seq`."""
+    """Return the event that makes a reader reload everything and continue after `seq`."""
     return b'id: %d\nevent: reset\ndata: {"seq": %d}\n\n' % (seq, seq)
 
 
 def place_frame(seq: int) -> bytes:
-    """Tells the reader where it stands before anything happens, so that it misses nothing if the line breaks now."""
+    """Return the first event, which gives the reader its place: it then misses nothing if the connection breaks."""
     return b"id: %d\n\n" % seq
 
 
 def newest_seq(scope: Scope) -> int:
-    """The number of the last change that is visible."""
+    """Return the number of the newest visible change; 0 if there is none."""
     return int(scope.scalar(scope.select(changes.c.seq).order_by(changes.c.seq.desc()).limit(1)) or 0)
 
 
 def oldest_seq(scope: Scope) -> int | None:
-    """The number of the first change that is still kept; None when there is none."""
+    """Return the number of the oldest change still stored; None if there is none."""
     seq = scope.scalar(scope.select(changes.c.seq).order_by(changes.c.seq).limit(1))
     return None if seq is None else int(seq)
 
 
 def _thing_bytes(scope: Scope, kind: str, thing_id: str) -> bytes:
     data = json.dumps(_thing_data(scope, kind, thing_id), ensure_ascii=False).encode()
-    # Every stream gets it at every change, and a window of them is kept for slow readers: whoever wants it can ask.
+    # Every stream gets these bytes at every change, and the feed keeps many of them; readers can request large ones.
     return data if len(data) <= LARGEST else json.dumps({"id": thing_id}).encode()
 
 
@@ -87,5 +87,5 @@ def _thing_data(scope: Scope, kind: str, thing_id: str) -> Mapping[str, Any]:
     try:
         return show(scope, thing_id)
     except NotFoundError:
-        # Deleted since; its reader finds that out by its id.
+        # Deleted since. A reader that requests it gets a 404.
         return {"id": thing_id}

@@ -1,4 +1,4 @@
-"""The hub of all open streams of this process. One thread reads the changes, and only while somebody listens."""
+"""The hub of all open streams of this process. One thread reads the changes, only while there are readers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from app.web.http.problems import TooManyError
 from app.web.stream.frames import Frame, frames_after, newest_seq
 from core.database import Database
 
+log = logging.getLogger("loopwright.web")
+
 WINDOW = 512
+BATCH = 200
 
 
 class Feed:
-    """A window of consecutive frames. Its owner guards it with a lock: nothing here waits."""
+    """A window of consecutive frames of one workspace. The hub guards it with a lock."""
 
     def __init__(self, seq: int) -> None:
         self._frames: deque[Frame] = deque(maxlen=WINDOW)
@@ -24,7 +27,7 @@ class Feed:
 
     @property
     def last(self) -> int:
-        """The number of the newest change that is known here."""
+        """The number of the newest change in the window, or of the one before it if it is empty."""
         return self._frames[-1].seq if self._frames else self._before
 
     def extend(self, frames: Sequence[Frame]) -> None:
@@ -34,23 +37,18 @@ class Feed:
             self._frames.append(frame)
 
     def covers(self, seq: int) -> bool:
-        """Whether everything after `seq` is still in the window."""
+        """Return whether everything after `seq` is still in the window."""
         return seq >= self._before
 
     def after(self, seq: int) -> list[Frame]:
-        """What follows `seq`; only where the window covers it."""
+        """Return the frames after `seq`, which the window must cover."""
         return [frame for frame in self._frames if frame.seq > seq]
 
 
-log = logging.getLogger("loopwright.web")
-
-BATCH = 200
-
-
 class Hub:
-    """Hands every stream of a workspace the same frames, in the order of their numbers.
+    """Gives every stream of a workspace the same frames, in order.
 
-    `most` streams at once: each holds a thread of the process, and some threads must stay free for requests.
+    At most `most` streams: each occupies a thread of the process, and some must stay free for requests.
     """
 
     def __init__(self, database: Database, *, most: int = 40, pause: float = 0.15) -> None:
@@ -68,7 +66,7 @@ class Hub:
         return self._open
 
     def join(self, workspace_id: str) -> None:
-        """Count a stream in; raises TooManyError. `leave` must follow."""
+        """Register a stream; `leave` must follow. Raise TooManyError if there is no room."""
         with self._changed:
             if self._open >= self._most or self.stopping:
                 raise TooManyError(f"{self._open} streams are open here and {self._most} is the most: try again soon")
@@ -95,11 +93,11 @@ class Hub:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Let every stream end. Only sets a flag, so that a signal handler may call it."""
+        """End every stream. Only sets a flag, so that a signal handler may call it."""
         self.stopping = True
 
     def wait(self, workspace_id: str, seq: int, seconds: float) -> Sequence[Frame] | None:
-        """Frames after `seq`, perhaps none after so many seconds; None when the window begins later than that."""
+        """Return frames after `seq`, waiting at most this long; None if the window no longer covers `seq`."""
         with self._changed:
             feed = self._feeds[workspace_id]
             self._changed.wait_for(lambda: self.stopping or feed.last > seq, seconds)
@@ -130,12 +128,12 @@ class Hub:
             with self._database.reading(workspace_id) as scope:
                 frames = frames_after(scope, seq, BATCH)
         except Exception:
-            # Most likely the database is away; the next look finds everything that came meanwhile.
+            # Most likely the database is down; the next read catches up.
             log.warning("the stream cannot read changes", exc_info=True)
             return
         with self._changed:
             feed = self._feeds.get(workspace_id)
-            # A feed that ended and began again meanwhile may stand elsewhere.
+            # A feed that was removed and created again meanwhile may be at another place.
             if frames and feed is not None and feed.last == seq:
                 feed.extend(frames)
                 self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""The stream of one reader: what it missed, then what comes, each change once and in order."""
+"""The stream of one reader: what it missed, then new changes, each once and in order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONGEST_REPLAY = 20_000
 
 
 class Reader:
-    """Iterate to get the bytes of the stream. `close` gives the place back; it may be called more than once."""
+    """A stream as an iterator of bytes. `close` leaves the hub; it may be called more than once."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Reader:
         try:
             yield RETRY
             yield reset_frame(self._seq) if self._reset else place_frame(self._seq)
-            asked_at = time.monotonic()
+            checked_at = time.monotonic()
             while not self._hub.stopping:
                 frames = self._next()
                 for frame in frames:
@@ -58,8 +58,8 @@ class Reader:
                     self._seq = frame.seq
                 if not frames:
                     yield HEARTBEAT
-                if time.monotonic() - asked_at > STILL_VALID_SECONDS:
-                    asked_at = time.monotonic()
+                if time.monotonic() - checked_at > STILL_VALID_SECONDS:
+                    checked_at = time.monotonic()
                     if not self._may_go_on():
                         return
         finally:
@@ -74,7 +74,7 @@ class Reader:
         frames = self._hub.wait(self._workspace_id, self._seq, HEARTBEAT_SECONDS)
         if frames is not None:
             return list(frames)
-        # Too slow for the shared window: this reader catches up from the table by itself.
+        # This reader is behind the shared window, so it reads from the table.
         with self._database.reading(self._workspace_id) as scope:
             return frames_after(scope, self._seq, BATCH)
 
@@ -84,7 +84,7 @@ class Reader:
         if last_id is None:
             return newest, False
         forgotten = oldest is not None and last_id < oldest - 1
-        # A number from the future is one of another database, such as the one before a restore.
+        # A higher number comes from another database, such as the one before a restore.
         if forgotten or last_id > newest or newest - last_id > LONGEST_REPLAY:
             return newest, True
         return last_id, False

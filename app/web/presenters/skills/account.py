@@ -1,4 +1,4 @@
-"""The full account of one skill: permissions, versions, runs by day, and what the agent may be asked to repair."""
+"""The full shape of a skill: permissions, versions, runs by day, and the repair to request."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ VERSIONS_SHOWN = 100
 
 
 class Want(TypedDict):
-    """What a skill may do, in words, and whether a person granted it."""
+    """A permission in words, and whether a person granted it."""
 
     words: str
     granted: bool
 
 
 class DayShape(TypedDict):
-    """How many runs ended so on one date."""
+    """How many runs ended on one date, by outcome."""
 
     date: str
     completed: int
@@ -34,7 +34,7 @@ class DayShape(TypedDict):
 
 
 class SkillAccount(SkillShape):
-    """`timezone` is the workspace's, and `days` are its dates; `wish` is what the agent may be asked to repair."""
+    """`timezone` is the workspace's, and `days` are its dates; `wish` is the repair to ask the agent for."""
 
     wants: list[Want]
     versions: list[SkillVersion]
@@ -45,12 +45,12 @@ class SkillAccount(SkillShape):
 
 
 def skill_account(scope: Scope, skill: Skill) -> SkillAccount:
-    """`timezone` is the workspace's, and `days` are its dates; `wish` is what the agent may be asked to repair."""
-    shown = skill.version_id or skill.candidate_id
+    """Return the full shape of a skill."""
+    version_id = skill.version_id or skill.candidate_id
     counted = run_days.count_runs_by_day(scope, skill.id, credits.read_time_zone(scope))
     return {
         **skill_shape(scope, skill),
-        "wants": wanted_permissions(scope, versions.get_version(scope, shown) if shown is not None else None),
+        "wants": wanted_permissions(scope, versions.get_version(scope, version_id) if version_id is not None else None),
         "versions": [
             skill_version_shape(scope, one) for one in versions.list_versions(scope, skill.id, VERSIONS_SHOWN)
         ],
@@ -65,22 +65,22 @@ def skill_account(scope: Scope, skill: Skill) -> SkillAccount:
 
 
 def wanted_permissions(scope: Scope, version: CheckedVersion | None) -> list[Want]:
-    """What a version may do, in words, and whether a person granted it."""
+    """Return the permissions that a version asks for, and whether each was granted."""
     if version is None:
         return []
-    asked = grants.wanted_permissions(version.manifest, version.functions)
-    missing = set(grants.missing_permissions(scope, version.skill_id, asked))
-    return [{"words": grants.describe_permission(one), "granted": one not in missing} for one in asked]
+    wanted = grants.wanted_permissions(version.manifest, version.functions)
+    missing = set(grants.missing_permissions(scope, version.skill_id, wanted))
+    return [{"words": grants.describe_permission(one), "granted": one not in missing} for one in wanted]
 
 
 def rate_of_success(days: Sequence[RunDay]) -> float | None:
-    """The share of completed runs among those that completed or failed; None where there is none."""
+    """Return the share of completed runs among those that completed or failed; None if there are none."""
     completed, failed = sum(day.completed for day in days), sum(day.failed for day in days)
     return round(completed / (completed + failed), 4) if completed + failed else None
 
 
 def repair_request(scope: Scope, skill: Skill) -> str | None:
-    """What the agent may be asked by one press: to repair what is wrong with the last save or the last run."""
+    """Return the request to repair what is wrong with the last save or run; None if nothing is."""
     if skill.problems:
         return f"The skill {skill.id} has a problem: {skill.problems[0].reason}. Please fix it."
     newest = next(iter(runs.list_skill_runs(scope, skill.id, 1)), None)

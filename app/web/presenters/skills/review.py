@@ -1,4 +1,4 @@
-"""A review of a skill: what it found, what it proposed, and what came of the change before."""
+"""The shape of a skill's review: its findings, its proposal, and the outcome of the last change."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ReviewEnd(TypedDict, total=False):
 
 
 class ReviewShape(ReviewEnd):
-    """`proposal` is null where nothing was proposed."""
+    """`proposal` is null if nothing was proposed."""
 
     id: str
     state: str
@@ -46,7 +46,7 @@ class ReviewShape(ReviewEnd):
 
 
 def review_shape(review: Review) -> ReviewShape:
-    """`proposal` is None where nothing was proposed, and `reason` then says why; `before` tells of the last change."""
+    """Return a review's shape."""
     verdict, facts = review.verdict or {}, review.facts.get("facts") or {}
     proposal = verdict.get("proposal") if "reason" not in verdict else None
     expects = read_prediction(review.prediction).in_words() if proposal and review.prediction else None
@@ -62,8 +62,13 @@ def review_shape(review: Review) -> ReviewShape:
 
 
 def _last_change(review: Review) -> dict[str, Any] | None:
-    told = review.comparison
-    if told is None:
+    comparison = review.comparison
+    if comparison is None:
         return None
-    held = Comparison(str(told["review_id"]), read_prediction(told), str(told["outcome"]), told.get("happened"))
-    return {**told, "words": held.in_words()}
+    held = Comparison(
+        str(comparison["review_id"]),
+        read_prediction(comparison),
+        str(comparison["outcome"]),
+        comparison.get("happened"),
+    )
+    return {**comparison, "words": held.in_words()}

@@ -1,4 +1,4 @@
-"""A skill and its versions: what serves, what is on its way, what is wrong, when it runs next and how it did."""
+"""The shapes of a skill and its versions: state, candidate, problems, next and last runs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ON_ITS_WAY = {"dry_run", "shadow", "canary"}
 
 
 class ProblemShape(TypedDict):
-    """`line` is counted from one, or null where no line can be named."""
+    """`line` is counted from one; null if the problem has no line."""
 
     line: int | None
     reason: str
@@ -63,7 +63,7 @@ class SkillFunction(TypedDict):
 
 
 class SkillRunShape(TypedDict):
-    """`version` is the number of the version that it began on, and goes on with to its end."""
+    """`version` is the number of the version that the run uses from start to end."""
 
     id: str
     version: int | None
@@ -85,7 +85,7 @@ class OnItsWay(TypedDict, total=False):
 
 
 class SkillShape(OnItsWay):
-    """`version` and `hash` are of the version that serves, or served last; `candidate` is there while one is tried."""
+    """`version` and `hash` are of the version that serves or served last; `candidate` is set while one is on trial."""
 
     id: str
     title: str | None
@@ -111,7 +111,7 @@ class BroughtBack(TypedDict):
 
 
 class SkillVersion(TypedDict):
-    """`brought_back` tells who saved the text of this older version again, and why."""
+    """`brought_back` says who saved the text of this older version again, and why."""
 
     version: int
     hash: str
@@ -126,17 +126,17 @@ class SkillVersion(TypedDict):
 
 
 def skill_shape(scope: Scope, skill: Skill) -> SkillShape:
-    """`version`, `hash`, functions and permissions are of the version that serves, or served last."""
+    """Return a skill's shape, with the functions and permissions of the version that serves or served last."""
     serving = versions.get_version(scope, skill.version_id) if skill.version_id is not None else None
     candidate = versions.get_version(scope, skill.candidate_id) if skill.candidate_id is not None else None
-    shown = serving or candidate
-    functions = _function_shapes(shown) if shown is not None else []
+    described = serving or candidate
+    functions = _function_shapes(described) if described is not None else []
     triggers = [trigger for function in functions for trigger in function["triggers"]]
     due = next_run_times(triggers, scope.now) if skill.serves else []
     return {
         "id": skill.id,
-        "title": shown.manifest.title if shown is not None else None,
-        "purpose": shown.manifest.purpose if shown is not None else None,
+        "title": described.manifest.title if described is not None else None,
+        "purpose": described.manifest.purpose if described is not None else None,
         "origin": skill.origin,
         "status": skill.status,
         "version": serving.number if serving is not None else None,
@@ -146,7 +146,7 @@ def skill_shape(scope: Scope, skill: Skill) -> SkillShape:
         "problems": [cast(ProblemShape, asdict(problem)) for problem in skill.problems],
         "functions": functions,
         "triggers": triggers,
-        "permissions": shown.manifest.permissions.model_dump(mode="json") if shown is not None else None,
+        "permissions": described.manifest.permissions.model_dump(mode="json") if described is not None else None,
         "granted": sorted(grants.granted_permissions(scope, skill.id)),
         "next_runs": [moment(at) for at in due],
         "runs": run_shapes(scope, skill.id, RUNS_SHOWN),
@@ -155,7 +155,7 @@ def skill_shape(scope: Scope, skill: Skill) -> SkillShape:
 
 
 def skill_version_shape(scope: Scope, version: CheckedVersion) -> SkillVersion:
-    """One version without its source."""
+    """Return a version's shape, without its source."""
     return {
         "version": version.number,
         "hash": version.sha,
@@ -171,7 +171,7 @@ def skill_version_shape(scope: Scope, version: CheckedVersion) -> SkillVersion:
 
 
 def run_shapes(scope: Scope, stem: str, most: int) -> list[SkillRunShape]:
-    """Its newest runs."""
+    """Return a skill's newest runs."""
     numbers = versions.map_version_numbers(scope, stem)
     return [_run_shape(run, numbers.get(run.version_id)) for run in runs.list_skill_runs(scope, stem, most)]
 
@@ -195,7 +195,7 @@ def _brought_back(version: CheckedVersion) -> BroughtBack | None:
 
 
 def _candidate_shape(version: CheckedVersion | None) -> SkillCandidateShape | None:
-    """Only one that is tried; a first version that waits for a person is told by the status."""
+    """Return the version on trial; None for a first version that waits for a person, which the status shows."""
     if version is None or version.stage not in _ON_ITS_WAY:
         return None
     return {"version": version.number, "stage": version.stage}

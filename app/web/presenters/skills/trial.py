@@ -1,4 +1,4 @@
-"""Trials of a skill version before it served: on which runs, against which version, and what came of it."""
+"""The shapes of a skill version's trials: the runs, the version compared with, and the result."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class TrialShape(TypedDict):
     """`how` is `dry_run` (on recorded runs) or `shadow` (on runs that ended meanwhile), both of the version `against`
     with effects faked, or `canary`: first runs of its own, compared with nothing.
 
-    `runs` counts those that were tried, of the `of` that it needs, and `silent` those of them that showed nothing;
-    `failed` says how one failed, and `differences` what it did otherwise. `words` say all of it but the differences.
+    `runs` counts the runs so far, of the `of` that it needs, and `silent` those that showed nothing. `failed` says how
+    one failed, and `differences` what it did differently. `words` sum it all up, without the differences.
     """
 
     how: str
@@ -31,17 +31,17 @@ class TrialShape(TypedDict):
 
 
 def trial_shapes(scope: Scope, version: CheckedVersion) -> list[TrialShape]:
-    """In their order; none for a version that served without."""
+    """Return the trials in order; none for a version that served without."""
     return list(_trials(scope, version))
 
 
 def _trials(scope: Scope, version: CheckedVersion) -> Iterator[TrialShape]:
     facts = version.stage_facts
     if (dry := facts.get("dry_run")) is not None:
-        said = (
+        words = (
             f"dry run on {_run_count(int(dry['runs']), 'recorded')} of {_version(dry)}, effects faked: {_result(dry)}"
         )
-        yield _shape("dry_run", dry, said)
+        yield _shape("dry_run", dry, words)
     elif version.stage == "dry_run":
         yield _shape("dry_run", {}, "dry run on recorded runs, effects faked: under way")
     if (shadow := facts.get("shadow")) is not None:
@@ -52,8 +52,8 @@ def _trials(scope: Scope, version: CheckedVersion) -> Iterator[TrialShape]:
         counted = promotion.count_first_runs(scope, version)
         went_well, failed = counted.get("completed", 0), counted.get("failed", 0)
         known = {**canary, "runs": went_well, "failed": f"{_run_count(failed, 'first')} failed" if failed else ""}
-        said = f"first runs of its own: {went_well} of {canary['of']} went well"
-        yield _shape("canary", known, f"{said}, {failed} failed" if failed else said)
+        words = f"first runs of its own: {went_well} of {canary['of']} went well"
+        yield _shape("canary", known, f"{words}, {failed} failed" if failed else words)
 
 
 def _shadow_result(version: CheckedVersion, shadow: Mapping[str, Any]) -> str:
@@ -62,7 +62,7 @@ def _shadow_result(version: CheckedVersion, shadow: Mapping[str, Any]) -> str:
 
 
 def _result(known: Mapping[str, Any]) -> str:
-    """How those went that were tried."""
+    """Return how the trial's runs went."""
     count, silent = int(known["runs"]), int(known.get("silent", 0))
     if known["failed"]:
         return str(known["failed"])
