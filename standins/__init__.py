@@ -1,1 +1,1 @@
-"""Offline stand-ins for services outside: a model and a generation studio."""
+"""Offline stand-ins for external services: a model and a generation studio."""

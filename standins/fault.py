@@ -1,4 +1,4 @@
-"""One fault that a stand-in was ordered to show, written `name` or `name:argument`."""
+"""A fault that a test orders a stand-in to show, written `name` or `name:argument`."""
 
 from __future__ import annotations
 

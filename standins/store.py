@@ -9,10 +9,9 @@ from pathlib import Path
 
 
 class StandinStore:
-    """A connection for each transaction; writers begin IMMEDIATE.
+    """A database with a connection for each transaction; writers begin IMMEDIATE.
 
-    A connection of its own stays open, so that closing the last other one never checkpoints. What was committed
-    survives SIGKILL.
+    One more connection stays open, so that closing the others never checkpoints. Committed data survives SIGKILL.
     """
 
     def __init__(self, path: Path, schema: str) -> None:

@@ -1,4 +1,4 @@
-"""Parse a Chat Completions request, as far as the stand-in reads it."""
+"""A Chat Completions request, parsed as far as the stand-in needs it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from standins.model.problems import ModelProblem
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """`verdict` names the verdict that is wanted, with its schema; None for a decision with tools."""
+    """A parsed request. `verdict` names the requested verdict, with its schema; None for a decision with tools."""
 
     conversation: Conversation
     tools: frozenset[str]

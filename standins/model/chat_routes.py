@@ -1,4 +1,4 @@
-"""POST /v1/chat/completions and GET /v1/models."""
+"""The routes `POST /v1/chat/completions` and `GET /v1/models`."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ MODEL = "standin-1"
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """One stand-in model in one folder.
+    """The settings of one stand-in model in one folder.
 
-    `folder` is made when missing and keeps the log. With `key` None no key is asked for, and only this machine is
+    `folder` is created if missing and has the log. With `key` None no key is needed, and only this machine is
     answered. `faults` adds the endpoints `/faults` and `/replay`.
     """
 

@@ -1,4 +1,4 @@
-"""Check the messages of a request as strictly as the strictest providers do, and read them as events."""
+"""The messages of a request, checked as strictly as the strictest providers do and read as events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_CHARACTERS = 2_000_000
 
 @dataclass(frozen=True)
 class WorkerInput:
-    """One thing the worker was told: a message, an outcome, an answer, a changed object."""
+    """An input of the worker: a message, an outcome, an answer or a changed object."""
 
     kind: str
     facts: Mapping[str, Any]
@@ -22,7 +22,7 @@ class WorkerInput:
 
 @dataclass(frozen=True)
 class ModelText:
-    """Words of the model itself."""
+    """Text of the model itself."""
 
     text: str
 
@@ -53,9 +53,9 @@ StoryEvent = WorkerInput | ModelText | ModelCall
 
 @dataclass(frozen=True)
 class Conversation:
-    """Everything shown, oldest first; `state` and `facts` are the newest ones, empty when there are none.
+    """The events of a request, oldest first; `state` and `facts` are the newest ones, empty if there are none.
 
-    `shortened` tells that the beginning is left out.
+    `shortened` says that the beginning is missing.
     """
 
     events: Sequence[StoryEvent]

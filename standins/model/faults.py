@@ -24,7 +24,7 @@ class ModelFaultMatch(BaseModel):
 class ModelFaultOrder(BaseModel):
     """The body of POST /faults: the `next` fitting answer goes wrong, `times` times; oldest order first.
 
-    `bad_arguments:…`, `cut` and `prose` wait for an answer that has calls. `match.thread` is `task`, `main` or the
+    `bad_arguments:…`, `cut` and `prose` apply to the next answer with calls. `match.thread` is `task`, `main` or the
     name of a verdict.
     """
 

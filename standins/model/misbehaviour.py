@@ -1,4 +1,4 @@
-"""Apply an ordered fault to a good answer."""
+"""Ordered faults, applied to a good answer."""
 
 from __future__ import annotations
 

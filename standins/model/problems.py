@@ -1,4 +1,4 @@
-"""Refusals of the stand-in model, in the form that OpenAI-compatible servers give them."""
+"""Refusals of the stand-in model, in the form of OpenAI-compatible servers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from flask import Response, jsonify
 
 
 class ModelProblem(Exception):
-    """A request that is refused; `detail` tells a person what to do."""
+    """A refused request; `detail` says what to do."""
 
     def __init__(self, status: int, code: str, detail: str) -> None:
         super().__init__(detail)

@@ -1,4 +1,4 @@
-"""Replay of a recorded conversation in order; a call too many fails loudly and is counted."""
+"""Replay of a recorded conversation in order. A surplus call fails and is counted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from standins.model.reply import ReplyCall, StandinReply
 
 
 class RecordedCall(BaseModel):
-    """`arguments` is the object, or the text exactly as it shall be sent."""
+    """A recorded call. `arguments` is an object, or a text that is sent unchanged."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,7 +34,7 @@ class RecordedAnswer(BaseModel):
 class AnswerRecording(BaseModel):
     """The body of POST /replay. A verdict is an answer whose text is its JSON.
 
-    With `match.thread` (as in POST /faults) only that thread is replayed, and the others are answered as ever.
+    With `match.thread` (as in POST /faults) only that thread is replayed; the rules answer the others.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -12,7 +12,7 @@ from standins.model.config import MODEL
 
 @dataclass(frozen=True)
 class ReplyCall:
-    """One proposed tool call. `raw` replaces the arguments' text, for answers that are broken on purpose."""
+    """A proposed tool call. `raw` replaces the text of the arguments, for answers that are broken on purpose."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The log of every request and its answer; a request whose answer never left has null."""
+"""The log of all requests with their answers; null for an answer that was never sent."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The offline generation studio: a service of the jobs protocol that makes real media without a network."""
+"""The offline generation studio: a server of the jobs protocol that makes real media without a network."""

@@ -1,4 +1,4 @@
-"""Files named by the SHA-256 of their bytes. A file is there whole or not at all."""
+"""Files named by the SHA-256 of their bytes, written atomically."""
 
 import hashlib
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class Blobs:
-    """One folder of content-addressed files."""
+    """A folder of content-addressed files."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

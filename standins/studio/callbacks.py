@@ -1,4 +1,4 @@
-"""Callbacks about jobs: stored with the change, then sent, signed, until the owner takes them."""
+"""Callbacks about jobs: stored with the change, then signed and sent until the owner accepts them."""
 
 import hashlib
 import hmac

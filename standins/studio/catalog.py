@@ -1,4 +1,4 @@
-"""Models that the studio offers, and their prices."""
+"""The models that the studio offers, and their prices."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,7 +21,7 @@ CENT = Decimal("0.01")
 
 @dataclass(frozen=True)
 class StudioOffer:
-    """One model. Its price is for a job or for each second of its output, and is charged once, when a job succeeds."""
+    """A model with its price for a job or for each second of output, charged once, when a job succeeds."""
 
     id: str
     kind: str

@@ -1,4 +1,4 @@
-"""Inputs of a job, as bytes: kept when sent along, fetched when named by an address."""
+"""Inputs of a job as bytes: stored if sent with the job, fetched if given by address."""
 
 import base64
 import binascii
@@ -27,7 +27,7 @@ class Material:
 
 
 class InputUnavailable(Exception):
-    """An input cannot be had; the message says which and why."""
+    """An input is not available; the message says which and why."""
 
 
 def keep_data(request: StudioJobRequest, kept: Blobs) -> StudioJobRequest:

@@ -1,4 +1,4 @@
-"""Take in a job, once per idempotency key."""
+"""Acceptance of a job, once per idempotency key."""
 
 import json
 from dataclasses import dataclass

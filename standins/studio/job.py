@@ -1,4 +1,4 @@
-"""A job as the studio stores it, and as it shows it."""
+"""A job as the studio stores it, and its form on the wire."""
 
 import json
 import sqlite3
@@ -19,7 +19,7 @@ class StudioOutput:
 
 @dataclass(frozen=True)
 class StudioFailure:
-    """Why a job failed: a word for programs, a sentence for people."""
+    """Why a job failed: a code for programs, a sentence for people."""
 
     code: str
     message: str

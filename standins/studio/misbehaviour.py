@@ -1,4 +1,4 @@
-"""Apply an ordered fault to the studio's answers."""
+"""Ordered faults, applied to the studio's answers."""
 
 import json
 import socket

@@ -6,7 +6,7 @@ from flask import Response
 
 
 class StudioProblem(Exception):
-    """A call that is refused. `code` is for programs; `detail` tells a person what to do."""
+    """A refused call. `code` is for programs; `detail` says what to do."""
 
     def __init__(
         self, status: int, code: str, detail: str, headers: dict[str, str] | None = None, **extra: object

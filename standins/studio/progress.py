@@ -7,13 +7,13 @@ STEPS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 class JobHasEnded(Exception):
-    """The job has ended meanwhile (somebody cancelled it): stop making it."""
+    """The job has ended meanwhile, for example by a cancel: stop making it."""
 
 
 class StudioProgress:
-    """Turns the fraction done into the steps passed, waiting a share of `pace` seconds before each.
+    """Reports the fraction done in steps, waiting a share of `pace` seconds before each.
 
-    `advance(step)` stores a step and answers whether the job still runs; `over()` says whether the studio is closing.
+    `advance(step)` stores a step and returns whether the job still runs; `over()` says whether the studio is closing.
     """
 
     def __init__(self, advance: Callable[[float], bool], over: Callable[[], bool], pace: float) -> None:

@@ -1,4 +1,4 @@
-"""A request for a job: read, checked against the catalogue, and reduced to a digest of what it asks to be made."""
+"""A request for a job: parsed, checked against the catalogue, and reduced to a digest."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ HttpAddress = Annotated[str, StringConstraints(pattern=r"^https?://", max_length
 
 
 class StudioJobInput(BaseModel):
-    """Something given to work from: `url` to fetch it, `data` (base64), or, once kept by the studio, only its hash."""
+    """An input: `url` to fetch it, `data` (base64), or, once the studio has stored it, only its hash."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

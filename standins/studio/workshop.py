@@ -1,4 +1,4 @@
-"""Threads that make what was ordered."""
+"""The threads that make ordered jobs."""
 
 import logging
 import os

@@ -24,7 +24,7 @@ def generations_api(dependencies: WebDependencies) -> Endpoints:
     def get_generation(scope: Scope, speaker: Speaker, order_id: str) -> GenerationShape:
         return generation_by_id(scope, order_id)
 
-    @endpoints.acts("/api/v1/generations/<order_id>/cancel", "Wish for its end; the provider may be too late")
+    @endpoints.acts("/api/v1/generations/<order_id>/cancel", "Request its cancellation; the provider may be too late")
     def cancel_generation(scope: Scope, speaker: Speaker, body: Body, order_id: str) -> GenerationShape:
         order_end.cancel_order(scope, order_id)
         return generation_by_id(scope, order_id)

@@ -93,10 +93,10 @@ def _register_list(endpoints: Endpoints) -> None:
     endpoints.serves(
         "GET",
         "/api/v1/memory",
-        "Facts, newest first; `q=` what fits, `at=` what held at a time",
+        "Facts, newest first; `q=` matches, `at=` what was true at a time",
         scope="read",
         answers=paging.ListPage[FactShape],
-        query={"q": "words or a question", "at": "what held at this time", **paging.PAGING_QUERY},
+        query={"q": "words or a question", "at": "what was true at this time", **paging.PAGING_QUERY},
     )(list_facts, "list_facts")
 
 
@@ -115,7 +115,7 @@ def _register_commands(endpoints: Endpoints) -> None:
         [vector] = endpoints.dependencies.search.embedder.embed([text])
         return PreparedCorrection(text=text, vector=vector)
 
-    @endpoints.acts(f"{path}/correct", "Let it say something else from now on", body=Correction, prepare=prepare)
+    @endpoints.acts(f"{path}/correct", "Replace its text", body=Correction, prepare=prepare)
     def correct_fact(scope: Scope, speaker: Speaker, body: PreparedCorrection, fact_id: str) -> FactShape:
         cause = scope.ids.new("correction")
         correcting.correct_fact(scope, fact_id, body.text, body.vector, speaker.person_id, cause)
@@ -127,7 +127,7 @@ def _register_commands(endpoints: Endpoints) -> None:
         ).value
 
     @endpoints.acts(
-        "/api/v1/memory/reindex", "Build the search index anew from the rows", prepare=rebuild, scope="admin"
+        "/api/v1/memory/reindex", "Rebuild the search index from the database", prepare=rebuild, scope="admin"
     )
     def reindex(scope: Scope, speaker: Speaker, body: str) -> Rebuilt:
         return {"state": body}

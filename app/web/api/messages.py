@@ -60,7 +60,7 @@ def messages_api(dependencies: WebDependencies) -> Endpoints:
     works = RoutableWorks()
 
     @endpoints.acts(
-        "/api/v1/messages", "Say something; the answer comes as soon as it is stored", body=PostMessage, status=202
+        "/api/v1/messages", "Post a message; answered as soon as it is stored", body=PostMessage, status=202
     )
     def post_message(scope: Scope, speaker: Speaker, body: PostMessage) -> Taken:
         _check_addressee(scope, body)
@@ -82,13 +82,13 @@ def messages_api(dependencies: WebDependencies) -> Endpoints:
     def get_message(scope: Scope, speaker: Speaker, message_id: str) -> MessageShape:
         return message_by_id(scope, message_id)
 
-    @endpoints.acts("/api/v1/messages/<message_id>/withdraw", "Take back a message that no step has read")
+    @endpoints.acts("/api/v1/messages/<message_id>/withdraw", "Withdraw a message that no step has read")
     def withdraw(scope: Scope, speaker: Speaker, body: Body, message_id: str) -> MessageShape:
         require_own_message(speaker, messages.get_message(scope, message_id))
         withdrawal.withdraw_message(scope, message_id)
         return message_by_id(scope, message_id)
 
-    @endpoints.acts("/api/v1/messages/<message_id>/replace", "Put other words in its place", body=ReplaceMessage)
+    @endpoints.acts("/api/v1/messages/<message_id>/replace", "Replace its text", body=ReplaceMessage)
     def replace(scope: Scope, speaker: Speaker, body: ReplaceMessage, message_id: str) -> MessageShape:
         require_own_message(speaker, messages.get_message(scope, message_id))
         fresh = withdrawal.replace_message(

@@ -105,11 +105,11 @@ def skills_api(dependencies: WebDependencies) -> Endpoints:
 def _register_skill_commands(endpoints: Endpoints) -> None:
     path = "/api/v1/skills/<skill_id>"
 
-    @endpoints.acts(f"{path}/enable", "Let it serve; what it asks for is asked on a card first")
+    @endpoints.acts(f"{path}/enable", "Turn it on; its permissions are asked on a card first")
     def enable_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> SkillShape:
         return skill_shape(scope, control.enable(scope, skill_id, _person_of(speaker)))
 
-    @endpoints.acts(f"{path}/disable", "No new runs; those that began go on")
+    @endpoints.acts(f"{path}/disable", "Turn it off: running runs finish, no new ones start")
     def disable_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> SkillShape:
         return skill_shape(scope, control.disable(scope, skill_id, speaker.person_id))
 
@@ -133,7 +133,7 @@ def _register_skill_commands(endpoints: Endpoints) -> None:
         )
         return {"message_id": message.id, "state": message.state}
 
-    @endpoints.acts(path, "Take it away for good, with its file", method="DELETE")
+    @endpoints.acts(path, "Delete it with its file", method="DELETE")
     def delete_skill(scope: Scope, speaker: Speaker, body: object, skill_id: str) -> SkillShape:
         return skill_shape(scope, control.delete(scope, skill_id, _person_of(speaker)))
 
@@ -151,7 +151,7 @@ def _register_invoke(endpoints: Endpoints, engine: Engine) -> None:
 
     @endpoints.acts(
         "/api/v1/skills/<skill_id>/invoke",
-        "Begin a run of it now, whatever its triggers",
+        "Start a run now, whatever its triggers",
         body=InvokeFunction,
         prepare=send,
         status=202,
@@ -211,7 +211,7 @@ def skill_reviews_api(dependencies: WebDependencies) -> Endpoints:
         return {"review_id": asked.id, "state": asked.state}
 
     @endpoints.acts(
-        "/api/v1/skills/<skill_id>/outcomes", "Tell what came of an alarm, or of one that never came", body=TellOutcome
+        "/api/v1/skills/<skill_id>/outcomes", "Record the outcome of an alarm, or a missed one", body=TellOutcome
     )
     def tell_outcome(scope: Scope, speaker: Speaker, body: TellOutcome, skill_id: str) -> ToldOutcome:
         book_skill.get_skill(scope, skill_id)

@@ -39,7 +39,7 @@ def runs_pages(dependencies: WebDependencies, owners: RunOwners) -> Endpoints:
 
 
 def _no_rows(scope: Scope, speaker: Speaker, **arguments: str) -> dict[str, Any]:
-    """All that is query is the engine's to say."""
+    """Return nothing: these pages show the engine's data, not ours."""
     return {}
 
 

@@ -31,7 +31,7 @@ NAVIGATION = (
 def add_page(endpoints: Endpoints, path: str, template: str, fill: Fill, *, beyond: Beyond | None = None) -> None:
     """Register a page at `path`; `fill(scope, speaker, **arguments)` returns the context of its template.
 
-    What somebody else has to say is in `beyond(speaker, **arguments)`: after the rows are read, so that no transaction
+    `beyond(speaker, **arguments)` adds the data of other services, after the rows are read, so that no transaction
     waits.
     """
 

@@ -1,1 +1,1 @@
-"""What the stand-in decides: a file of rules for each behaviour, all of them pure."""
+"""Rules by which the stand-in decides: one file for each behaviour, all pure."""

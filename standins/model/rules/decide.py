@@ -1,4 +1,4 @@
-"""Choose the rules that answer a request; a verdict without a rule is the emptiest that its schema allows."""
+"""The choice of the rule for a request. A verdict without a rule gets the emptiest answer its schema allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read what a message is for: making, changing, adding, calling off, or only talking."""
+"""The intent of a message: make, change, add, cancel, or only talk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule for the verdict `memory_candidates`: what a person says of themselves and their brand that holds later too."""
+"""Rule for the verdict `memory_candidates`: lasting facts that a person states about themselves and their brand."""
 
 from __future__ import annotations
 

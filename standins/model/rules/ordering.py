@@ -1,4 +1,4 @@
-"""Build the calls that make what is planned."""
+"""The calls that make the planned works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plan the works of a task, as a brief and a checklist."""
+"""The plan of a task's works, as a brief and a checklist."""
 
 from __future__ import annotations
 

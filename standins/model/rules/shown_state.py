@@ -1,4 +1,4 @@
-"""The `<state>` that a worker is shown, read once and typed."""
+"""The `<state>` of a worker's prompt, parsed and typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Apply later news (a card's answer, a version turned down) to the results of calls that wrote skills."""
+"""Later events (a card's answer, a refused version), applied to the results of calls that wrote skills."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule for the verdict `skill_review`: what the facts support, with the answers and runs that show it."""
+"""Rule for the verdict `skill_review`: the change that the facts support, with the answers and runs as evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edit the source of a skill as plain text: the stand-in understands patterns, not programs."""
+"""Edits of a skill's source as plain text: the stand-in matches patterns and parses no programs."""
 
 from __future__ import annotations
 

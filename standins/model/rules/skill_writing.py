@@ -1,4 +1,4 @@
-"""Read a skill, write it, repair what the checks found, and end the work."""
+"""The steps of writing a skill: read it, write it, repair what the checks found, finish."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of a task, cut at the person's requests."""
+"""The events of a task, divided by the person's requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REFUSING = frozenset({"refuse", "stop", "keep"})
 
 @dataclass(frozen=True)
 class StoryRequest:
-    """Messages that stand together, and everything after them up to the present."""
+    """Consecutive messages, and all events after them until the next request."""
 
     text: str
     message_ids: tuple[str, ...]

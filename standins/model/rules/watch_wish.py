@@ -1,4 +1,4 @@
-"""Read a wish to have something watched while nobody looks."""
+"""A request to watch something in the background, read from a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read what a message wants made, as far as rules can tell."""
+"""The works that a message requests, as far as rules can tell."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pictures, films, sounds and forms made by rule from words, the same for the same request."""
+"""Pictures, films, sounds and forms made by rule from a prompt; the same request gives the same result."""

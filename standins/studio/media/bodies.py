@@ -1,4 +1,4 @@
-"""Outlines of turned bodies: each a column of rings, one unit high, from its foot upwards."""
+"""Outlines of turned bodies: each a column of rings from the foot upwards, one unit high."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from standins.studio.media.palette import Palette
 
 @dataclass(frozen=True)
 class Ring:
-    """One horizontal cut through a body: how wide it is at what height, and its colour."""
+    """A horizontal cut through a body: its height, width and colour."""
 
     radius: float
     height: float

@@ -1,4 +1,4 @@
-"""Make what a request asks for."""
+"""The making of a request's work, by its kind."""
 
 import io
 from random import Random
