@@ -118,7 +118,9 @@ def test_the_skill_runs_in_its_jail_and_remembers_what_it_told(store: Store, tmp
     assert [step.name for step in third.steps] == ["look", "look-back"]
     assert len(shop.requests) == 3
     with world.reading() as scope:
-        assert [one.text for one in notices.list_newest_notices(scope)] == [f"[skill {STEM}] {shop.url}/ does not answer."]
+        assert [one.text for one in notices.list_newest_notices(scope)] == [
+            f"[skill {STEM}] {shop.url}/ does not answer."
+        ]
 
 
 @contextmanager
