@@ -28,7 +28,7 @@ def test_words_that_are_no_text_are_wrong_use(site: Site) -> None:
     done = run(site, "say", "caf\udce9")
 
     assert done.exit_code == 2
-    assert "no text" in done.output
+    assert "is not UTF-8" in done.output
     assert site.get("/api/v1/thread")["items"] == []
 
 
