@@ -111,7 +111,7 @@ _DOMAINS = {
 
 
 def generation_tools(dependencies: PlacementDependencies) -> tuple[Tool, ...]:
-    """Build the tools for workers; Main gets only `ListModels`."""
+    """Build the tools for tasks; Main gets only `ListModels`."""
     paid = tuple(PlaceOrder(name, arguments, dependencies) for name, arguments in PAID_TOOLS.items())
     return (*paid, Estimate(dependencies.capabilities), CancelGeneration(), ListModels(dependencies.capabilities))
 

@@ -42,7 +42,10 @@ def pending_candidates(scope: Scope) -> list[str]:
 
 
 def sources_of_waiting(scope: Scope, before: datetime) -> list[str]:
-    """Return the messages of one candidate that has waited since then, or its own id when it names no message."""
+    """Return the messages of the candidate that has waited longest, if it was stored before `before`.
+
+    A candidate that names no message gives its own id instead.
+    """
     query = scope.select(candidates.c.id, candidates.c.evidence).where(
         candidates.c.state == "pending", candidates.c.created_at < before
     )
@@ -51,13 +54,14 @@ def sources_of_waiting(scope: Scope, before: datetime) -> list[str]:
 
 
 def give_up_candidates(scope: Scope, before: datetime) -> int:
-    """Refuse the candidates that could not be judged since then, and clear their words."""
+    """Refuse the candidates stored before `before` that are still not judged, and clear their words."""
     said = {"state": "refused", "body": None, "reason": "it could not be judged", "judged_at": scope.now}
     late = scope.update(candidates).where(candidates.c.state == "pending", candidates.c.created_at < before)
     return scope.change(late.values(**said))
 
 
 def get_candidate(scope: Scope, candidate_id: str) -> sa.Row[Any]:
+    """Return the candidate; raises NotFoundError."""
     row = scope.first(scope.select(candidates).where(candidates.c.id == candidate_id))
     if row is None:
         raise NotFoundError(f"no candidate {candidate_id} in this workspace")

@@ -82,6 +82,8 @@ class SetAside:
 
 @dataclass(frozen=True)
 class Refuse:
+    """Keep nothing of the candidate."""
+
     reason: str
 
 
@@ -89,7 +91,7 @@ Verdict = New | Confirm | Refine | Replace | Late | SetAside | Refuse
 
 
 def judge_claim(claim: CandidateClaim, known: Known | None, *, suppressed: bool) -> Verdict:
-    """Decide what becomes of a candidate: the first line that fits decides, and refusals come first."""
+    """Decide what becomes of a candidate: the first rule that fits decides, and refusals come first."""
     if not claim.evidence:
         return Refuse("no message of the person supports it")
     if claim.temporary or _TEMPORARY.search(claim.text):
@@ -100,10 +102,10 @@ def judge_claim(claim: CandidateClaim, known: Known | None, *, suppressed: bool)
         return New()
     if claim.relation == "new" and not known.same_words:
         return New()
-    return _beside(claim, known)
+    return _judge_about_known(claim, known)
 
 
-def _beside(claim: CandidateClaim, known: Known) -> Verdict:
+def _judge_about_known(claim: CandidateClaim, known: Known) -> Verdict:
     """Decide about a candidate that is about a known fact."""
     if known.same_words or claim.relation == "same":
         return Confirm(known.fact_id)

@@ -69,7 +69,7 @@ class MemoryFact:
         return self.forgotten_at is None
 
 
-_BOTH = (
+_COLUMNS = (
     facts.c.id,
     facts.c.scope,
     facts.c.person_id,
@@ -78,9 +78,9 @@ _BOTH = (
     facts.c.forgotten_at,
     *fact_versions.c,
 )
-_STANDING = sa.and_(fact_versions.c.fact_id == facts.c.id, fact_versions.c.n == facts.c.version)
-_GET = statements.select(*_BOTH).where(_STANDING, facts.c.id == sa.bindparam("fact"))
-_BY_IDS = statements.select(*_BOTH).where(_STANDING, facts.c.id.in_(sa.bindparam("ids", expanding=True)))
+_IS_CURRENT = sa.and_(fact_versions.c.fact_id == facts.c.id, fact_versions.c.n == facts.c.version)
+_GET = statements.select(*_COLUMNS).where(_IS_CURRENT, facts.c.id == sa.bindparam("fact"))
+_BY_IDS = statements.select(*_COLUMNS).where(_IS_CURRENT, facts.c.id.in_(sa.bindparam("ids", expanding=True)))
 _VERSIONS = (
     statements.select(fact_versions)
     .where(fact_versions.c.fact_id == sa.bindparam("fact"))
@@ -91,8 +91,8 @@ _EVIDENCE = (
     .where(evidence.c.fact_id == sa.bindparam("fact"))
     .order_by(evidence.c.n, evidence.c.created_at, evidence.c.id)
 )
-_SAME_WORDS = statements.select(*_BOTH).where(
-    _STANDING, facts.c.scope == sa.bindparam("within"), facts.c.fingerprint == sa.bindparam("print")
+_SAME_WORDS = statements.select(*_COLUMNS).where(
+    _IS_CURRENT, facts.c.scope == sa.bindparam("within"), facts.c.fingerprint == sa.bindparam("print")
 )
 
 
@@ -105,6 +105,7 @@ def get_fact(scope: Scope, fact_id: str, person_id: str) -> MemoryFact:
 
 
 def facts_by_ids(scope: Scope, fact_ids: Sequence[str]) -> dict[str, MemoryFact]:
+    """Return the facts with these ids that exist, forgotten or not, without checking who may see them."""
     return {row.id: _fact(row) for row in scope.rows(_BY_IDS, ids=list(fact_ids))} if fact_ids else {}
 
 
@@ -123,8 +124,8 @@ def list_facts(
     limit: int = 50,
 ) -> list[MemoryFact]:
     """Return the facts of these scopes, newest first; with `at`, those that held at that time."""
-    standing = _STANDING if at is None else fact_versions.c.fact_id == facts.c.id
-    query = scope.select(*_BOTH).where(standing, facts.c.scope.in_(list(within)), facts.c.forgotten_at.is_(None))
+    which = _IS_CURRENT if at is None else fact_versions.c.fact_id == facts.c.id
+    query = scope.select(*_COLUMNS).where(which, facts.c.scope.in_(list(within)), facts.c.forgotten_at.is_(None))
     if at is not None:
         ends = sa.or_(fact_versions.c.valid_to.is_(None), fact_versions.c.valid_to > at)
         query = query.where(fact_versions.c.valid_from <= at, ends, fact_versions.c.text.is_not(None), _newest_at(at))
@@ -137,6 +138,7 @@ def list_facts(
 
 
 def _newest_at(at: datetime) -> sa.ColumnElement[bool]:
+    """Build the condition that no later version of the fact held at that time too."""
     later = fact_versions.alias()
     return ~sa.exists().where(
         later.c.fact_id == fact_versions.c.fact_id,

@@ -39,11 +39,11 @@ def ask_to_forget(
     wanted = list(dict.fromkeys(fact_ids))
     if not 0 < len(wanted) <= MOST_AT_ONCE:
         raise InvalidError(f"name 1 to {MOST_AT_ONCE} facts")
-    asked = [_known(scope, fact_id, person_id) for fact_id in wanted]
+    asked = [_get_known_fact(scope, fact_id, person_id) for fact_id in wanted]
     return cards.open_card(
         scope,
         kind=CardKind.IRREVERSIBLE,
-        title=f"Forget “{_short(asked[0])}”?" if len(asked) == 1 else f"Forget {len(asked)} facts?",
+        title=f"Forget “{_shorten(asked[0])}”?" if len(asked) == 1 else f"Forget {len(asked)} facts?",
         body=_what_is_lost(scope, asked),
         options=cards.IRREVERSIBLE_OPTIONS,
         cause=cause,
@@ -55,7 +55,7 @@ def ask_to_forget(
 
 def ask_to_forget_once(scope: Scope, fact_id: str, person_id: str) -> Card:
     """Return the open card that asks whether to forget only this fact; opens one if there is none."""
-    fact = _known(scope, fact_id, person_id)
+    fact = _get_known_fact(scope, fact_id, person_id)
     for card in cards.list_all_open_cards_of_kind(scope, CardKind.IRREVERSIBLE):
         if card.act == FORGET_ACT and card.subject["facts"] == {fact.id: fact.current.n}:
             return card
@@ -69,14 +69,14 @@ def answer_forget_card(scope: Scope, card: Card) -> None:
     open, when a fact has changed since the question.
     """
     if card.answer_option == "confirm":
-        _begin(scope, card)
+        _begin_forgetting(scope, card)
     deliver_card_answer(scope, card)
 
 
-def _begin(scope: Scope, card: Card) -> None:
+def _begin_forgetting(scope: Scope, card: Card) -> None:
     person_id = str(card.answered_by)
     for fact_id, n in card.subject["facts"].items():
-        fact = _known(scope, fact_id, person_id)
+        fact = _get_known_fact(scope, fact_id, person_id)
         if fact.current.n != n:
             raise ConflictError("what was remembered has changed since the question was asked: keep it, or ask again")
         hide_fact(scope, fact)
@@ -106,7 +106,7 @@ def hide_fact(scope: Scope, fact: MemoryFact) -> None:
     scope.changed("memory", fact.id)
 
 
-def _known(scope: Scope, fact_id: str, person_id: str) -> MemoryFact:
+def _get_known_fact(scope: Scope, fact_id: str, person_id: str) -> MemoryFact:
     fact = facts.get_fact(scope, fact_id, person_id)
     if not fact.known:
         raise NotFoundError(f"{fact_id} is forgotten already")
@@ -115,21 +115,24 @@ def _known(scope: Scope, fact_id: str, person_id: str) -> MemoryFact:
 
 def _what_is_lost(scope: Scope, asked: Sequence[MemoryFact]) -> str:
     found = affected_by(scope, [fact.id for fact in asked])
-    lines = [f"- “{_short(fact)}” ({_whose(fact)}; {_count(scope, fact)})" for fact in asked]
+    lines = [f"- “{_shorten(fact)}” ({_whose(fact)}; {_version_count(scope, fact)})" for fact in asked]
     said = ["These will be gone, with all their versions, and will not be remembered again by themselves:", *lines]
     others = facts.facts_by_ids(scope, list(found.others))
     if others:
         said += [
             "",
             "These came from the same messages and fall back to what else supports them, or are gone too:",
-            *(f"- “{_short(fact)}”" for fact in others.values()),
+            *(f"- “{_shorten(fact)}”" for fact in others.values()),
         ]
     if found.messages:
-        said += ["", f"{_messages(len(found.messages))} will not be used as a source again; the chat itself stays."]
+        said += [
+            "",
+            f"{_message_count(len(found.messages))} will not be used as a source again; the chat itself stays.",
+        ]
     return "\n".join(said)
 
 
-def _count(scope: Scope, fact: MemoryFact) -> str:
+def _version_count(scope: Scope, fact: MemoryFact) -> str:
     n = len(facts.versions_of(scope, fact.id))
     return "one version" if n == 1 else f"{n} versions"
 
@@ -144,9 +147,9 @@ def _whose(fact: MemoryFact) -> str:
             return "for one task"
 
 
-def _short(fact: MemoryFact) -> str:
+def _shorten(fact: MemoryFact) -> str:
     return fact.text if len(fact.text) <= _SHOWN else f"{fact.text[:_SHOWN]}…"
 
 
-def _messages(n: int) -> str:
+def _message_count(n: int) -> str:
     return "One message" if n == 1 else f"{n} messages"

@@ -17,7 +17,9 @@ from runtime.inbox.messages import Message
 
 log = logging.getLogger(__name__)
 _LEASE = timedelta(seconds=60)
+# Facts that a question offers: at most so many in all, and so many for each message.
 _OFFERED, _OFFERED_EACH = 20, 5
+# Questions to the model in one call of `read_due_messages`.
 _MOST_QUESTIONS = 10
 
 
@@ -27,8 +29,8 @@ def read_due_messages(dependencies: MemoryDependencies, workspace_id: str, run_i
     While another execution reads, this one reads nothing, and only returns what waits. When the model is unavailable or
     its answer is unusable, the messages stay due, and the watch rings for them.
     """
-    with leases.hold_lease(dependencies.database, f"remember:{workspace_id}"[:64], run_id[:64], _LEASE) as mine:
-        for _ in range(_MOST_QUESTIONS if mine else 0):
+    with leases.hold_lease(dependencies.database, f"remember:{workspace_id}"[:64], run_id[:64], _LEASE) as acquired:
+        for _ in range(_MOST_QUESTIONS if acquired else 0):
             if not _read_due(dependencies, workspace_id):
                 break
     with dependencies.database.reading(workspace_id) as scope:
@@ -41,7 +43,7 @@ def _read_due(dependencies: MemoryDependencies, workspace_id: str) -> bool:
         said = readings.due_messages(scope)
     if not said:
         return False
-    known = _known(dependencies, workspace_id, said)
+    known = _facts_to_offer(dependencies, workspace_id, said)
     try:
         answer = dependencies.model.verdict(verdict.NAME, verdict.Candidates, verdict.candidates_question(said, known))
     except UnavailableError as error:
@@ -54,21 +56,21 @@ def _read_due(dependencies: MemoryDependencies, workspace_id: str) -> bool:
         return False
     try:
         with dependencies.database.transaction(workspace_id, "memory.read") as scope:
-            _store(scope, said, verdict.check_candidates(answer, said, known))
+            _store_candidates(scope, said, verdict.check_candidates(answer, said, known))
     except ConflictError as error:
         log.info("remember: %s", error)
         return False
     return True
 
 
-def _store(scope: Scope, said: Sequence[Message], found: Sequence[verdict.Checked]) -> None:
+def _store_candidates(scope: Scope, said: Sequence[Message], found: Sequence[verdict.Checked]) -> None:
     if not readings.mark_read(scope, [one.id for one in said]):
         raise ConflictError("a message was revoked while the model read it: the others are read again without it")
     candidates.store_candidates(scope, said[0].person_id, found)
 
 
-def _known(dependencies: MemoryDependencies, workspace_id: str, said: Sequence[Message]) -> list[MemoryFact]:
-    """Return the facts that a message may be about."""
+def _facts_to_offer(dependencies: MemoryDependencies, workspace_id: str, said: Sequence[Message]) -> list[MemoryFact]:
+    """Return the facts nearest to these messages, which the model may name in its answer."""
     found: dict[str, MemoryFact] = {}
     for message in said:
         within = scopes.visible_scopes(message.person_id, message.task_id)

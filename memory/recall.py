@@ -20,7 +20,7 @@ from memory.facts import ROOM, MemoryFact
 log = logging.getLogger(__name__)
 MOST = 20
 LEAST = 0.05
-"""What fits less than this has nothing to do with the question."""
+"""Score below which a fact has nothing to do with the question."""
 
 
 @dataclass(frozen=True)
@@ -54,21 +54,21 @@ def recall(
         return Recalled()
     done: list[Recalled] = []
 
-    def look() -> None:
-        done.append(_found(search, where, query, min(limit, MOST), seconds, least))
+    def search_in_thread() -> None:
+        done.append(_search(search, where, query, min(limit, MOST), seconds, least))
 
-    # A thread that is too slow is left to end alone; nothing uses its answer then.
-    worker = threading.Thread(target=look, name="recall", daemon=True)
+    # A thread cannot be stopped: one that is too slow ends later, and its answer is not used.
+    worker = threading.Thread(target=search_in_thread, name="recall", daemon=True)
     worker.start()
     worker.join(seconds)
     return done[0] if done else Recalled(degraded=True, timed_out=True)
 
 
-def _found(search: SearchDependencies, where: Where, query: str, limit: int, seconds: float, least: float) -> Recalled:
+def _search(search: SearchDependencies, where: Where, query: str, limit: int, seconds: float, least: float) -> Recalled:
     try:
         found = find_hits(search, where, query, limit=limit, within=seconds / 2)
         hits = [hit for hit in found.hits if hit.score >= least]
-        known = _known(search.database, where, [hit.id for hit in hits])
+        known = _visible_facts(search.database, where, [hit.id for hit in hits])
     except (LoopwrightError, sa.exc.SQLAlchemyError) as error:
         log.warning("recall: %s: %s", type(error).__name__, error)
         return Recalled(degraded=True, timed_out=True)
@@ -76,7 +76,7 @@ def _found(search: SearchDependencies, where: Where, query: str, limit: int, sec
     return Recalled(items, degraded=found.degraded)
 
 
-def _known(database: Database, where: Where, ids: Sequence[str]) -> dict[str, MemoryFact]:
+def _visible_facts(database: Database, where: Where, ids: Sequence[str]) -> dict[str, MemoryFact]:
     with database.reading(where.workspace_id) as scope:
         found = facts.facts_by_ids(scope, ids)
     return {fact.id: fact for fact in found.values() if fact.known and fact.text and fact.scope in where.scopes}

@@ -40,12 +40,13 @@ class Receipt:
 
 
 def get_receipt(scope: Scope, card_id: str) -> Receipt:
+    """Return the receipt of a confirmed card; raises NotFoundError."""
     row = scope.first(scope.select(forgets).where(forgets.c.card_id == card_id))
     if row is None:
         raise NotFoundError(
             f"nothing was forgotten on the card {card_id}: it was not confirmed, or asks something else"
         )
-    return _receipt(row)
+    return _receipt_of(row)
 
 
 def lock_receipt(scope: Scope, card_id: str) -> Receipt:
@@ -55,7 +56,7 @@ def lock_receipt(scope: Scope, card_id: str) -> Receipt:
 
 
 def record_cleared(scope: Scope, card_id: str, counts: Mapping[str, int]) -> None:
-    _set(scope, card_id, state="cleared", counts=dict(counts))
+    _update_receipt(scope, card_id, state="cleared", counts=dict(counts))
 
 
 def check_forgotten(dependencies: MemoryDependencies, workspace_id: str, card_id: str) -> str:
@@ -66,20 +67,20 @@ def check_forgotten(dependencies: MemoryDependencies, workspace_id: str, card_id
         return receipt.state
     sync_index(dependencies.search, workspace_id, within=_LOOK_SECONDS)
     found = {
-        **_in_database(dependencies.database, workspace_id, receipt),
-        **_in_index(dependencies, workspace_id, receipt),
+        **_remains_in_database(dependencies.database, workspace_id, receipt),
+        **_remains_in_index(dependencies, workspace_id, receipt),
     }
     clean = not any(found.values())
     with dependencies.database.transaction(workspace_id, "memory.checked") as scope:
         ends = {"state": "done", "done_at": scope.now} if clean else {}
-        _set(scope, card_id, checked={**found, "at": scope.now.isoformat()}, **ends)
+        _update_receipt(scope, card_id, checked={**found, "at": scope.now.isoformat()}, **ends)
     return "done" if clean else "cleared"
 
 
 def undone_since(scope: Scope, before: datetime, limit: int = 50) -> list[Receipt]:
-    """Return forgets that are not done and were not rung for since then."""
+    """Return forgets that are not done and were last rung for before `before`."""
     query = scope.select(forgets).where(forgets.c.state != "done", forgets.c.rung_at < before)
-    return [_receipt(row) for row in scope.rows(query.order_by(forgets.c.rung_at).limit(limit))]
+    return [_receipt_of(row) for row in scope.rows(query.order_by(forgets.c.rung_at).limit(limit))]
 
 
 def ring_for_receipt(scope: Scope, receipt: Receipt) -> bool:
@@ -95,7 +96,7 @@ def ring_for_receipt(scope: Scope, receipt: Receipt) -> bool:
     return won == 1
 
 
-def _in_database(database: Database, workspace_id: str, receipt: Receipt) -> dict[str, int]:
+def _remains_in_database(database: Database, workspace_id: str, receipt: Receipt) -> dict[str, int]:
     mine = list(receipt.fact_ids)
     with database.reading(workspace_id) as scope:
         texts = scope.select(sa.func.count(fact_versions.c.n).label("n")).where(
@@ -107,8 +108,8 @@ def _in_database(database: Database, workspace_id: str, receipt: Receipt) -> dic
         return {"texts_left": int(scope.scalar(texts) or 0), "entries_left": int(scope.scalar(left) or 0)}
 
 
-def _in_index(dependencies: MemoryDependencies, workspace_id: str, receipt: Receipt) -> dict[str, Any]:
-    """Look for remains in the index; `index_away` when it does not answer, since nothing is known then."""
+def _remains_in_index(dependencies: MemoryDependencies, workspace_id: str, receipt: Receipt) -> dict[str, Any]:
+    """Look for remains in the index. Without an answer from it `index_away` is true, which keeps the forget undone."""
     mine = [EntryKey(ROOM, fact_id) for fact_id in receipt.fact_ids]
     with dependencies.database.reading(workspace_id) as scope:
         names = list(collections.list_collections(scope).values())
@@ -119,12 +120,12 @@ def _in_index(dependencies: MemoryDependencies, workspace_id: str, receipt: Rece
     return {"vectors_left": left, "index_away": False}
 
 
-def _set(scope: Scope, card_id: str, **values: Any) -> None:
+def _update_receipt(scope: Scope, card_id: str, **values: Any) -> None:
     scope.change(scope.update(forgets).where(forgets.c.card_id == card_id).values(**values))
     scope.changed("memory", card_id)
 
 
-def _receipt(row: sa.Row[Any]) -> Receipt:
+def _receipt_of(row: sa.Row[Any]) -> Receipt:
     fields = dict(row._mapping)
     fields.pop("workspace_id")
     fields["fact_ids"] = tuple(fields["fact_ids"])

@@ -21,17 +21,17 @@ def suppress_statement(scope: Scope, within: str, text: str, card_id: str) -> bo
 
 def is_suppressed(scope: Scope, within: str, text: str) -> bool:
     """Tell whether a statement is suppressed, and count each time that it is."""
-    met = scope.update(suppressions).where(
+    update = scope.update(suppressions).where(
         suppressions.c.scope == within,
         suppressions.c.fingerprint == fingerprint(scope.workspace_id, within, text),
     )
-    return scope.change(met.values(hits=suppressions.c.hits + 1)) == 1
+    return scope.change(update.values(hits=suppressions.c.hits + 1)) == 1
 
 
 def lift_suppression(scope: Scope, within: str, text: str) -> None:
     """Allow a statement again, because the person wrote it down themselves."""
-    kept_away = scope.delete(suppressions).where(
+    delete = scope.delete(suppressions).where(
         suppressions.c.scope == within,
         suppressions.c.fingerprint == fingerprint(scope.workspace_id, within, text),
     )
-    scope.change(kept_away)
+    scope.change(delete)

@@ -24,7 +24,7 @@ facts = sa.Table(
     sa.Column("created_at", Utc, nullable=False),
     sa.Column("updated_at", Utc, nullable=False),
     sa.Column("forgotten_at", Utc),
-    # A forgotten fact has no fingerprint, and unknown ones are all different.
+    # A forgotten fact has no fingerprint, and any number of rows may have none.
     sa.UniqueConstraint("workspace_id", "scope", "fingerprint"),
     sa.Index("ix_facts_recent", "workspace_id", "scope", "updated_at", "id"),
 )

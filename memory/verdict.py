@@ -67,7 +67,8 @@ class Malformed:
     reason: str
 
 
-def _one_by_one(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+def _keep_malformed(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    """Validate one item; return Malformed instead of raising, so that the other items are kept."""
     try:
         return handler(value)
     except ValidationError as error:
@@ -78,7 +79,7 @@ def _one_by_one(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
 class Candidates(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    candidates: list[Annotated[CandidateSaid, WrapValidator(_one_by_one)]]
+    candidates: list[Annotated[CandidateSaid, WrapValidator(_keep_malformed)]]
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def candidates_question(said: Sequence[Message], known: Sequence[MemoryFact]) ->
 
 
 def check_candidates(verdict: Candidates, said: Sequence[Message], known: Sequence[MemoryFact]) -> list[Checked]:
-    """Check every item of the verdict. An unusable one keeps its reason; an item may name only what it was shown."""
+    """Check every item of the verdict. An item may name only what the question shows; `wrong` says what is amiss."""
     items: Sequence[CandidateSaid | Malformed] = verdict.candidates[:MOST_CANDIDATES]
     return [_check(item, said, known) for item in items]
 
@@ -130,9 +131,9 @@ def _check(item: CandidateSaid | Malformed, said: Sequence[Message], known: Sequ
         body = item.model_dump(mode="json", exclude={"evidence", "about"}) | {"text": clean_fact_text(item.text)}
     except InvalidError as error:
         return Checked({}, (), None, f"malformed: text: {error}")
-    strange = [n for n in item.evidence if not 1 <= n <= len(said)]
-    if strange:
-        return Checked(body, (), None, f"it names message {strange[0]}, and there is none of that number")
+    unknown = [n for n in item.evidence if not 1 <= n <= len(said)]
+    if unknown:
+        return Checked(body, (), None, f"it names message {unknown[0]}, and there is none of that number")
     proofs = tuple(said[n - 1].id for n in dict.fromkeys(item.evidence))
     if item.about is not None and not 1 <= item.about <= len(known):
         return Checked(body, proofs, None, f"it names fact {item.about}, and there is none of that number")

@@ -12,36 +12,38 @@ from memory.receipts import Receipt
 from runtime.recovery import run_repair
 
 _PATIENCE = 6
-"""A message that is due waits so many pauses: what remembers is debounced, and is in no hurry."""
+"""Pauses that a due message waits before it is rung for again: the function that reads it is debounced."""
 _GIVEN_UP = timedelta(days=1)
 
 
 def watch_memory(database: Database, workspace_id: str, pause: timedelta) -> int:
-    """Make one pass over a workspace, and return how many bells it rang. An error in one row does not stop the pass."""
+    """Make one pass over a workspace, and return how many repairs it made. An error in one does not stop the pass."""
     with database.reading(workspace_id) as scope:
         before = scope.now - pause * _PATIENCE
         due = readings.waiting_since(scope, before) or candidates.sources_of_waiting(scope, before)
         undone = receipts.undone_since(scope, scope.now - pause)
-        found: list[Callable[[Scope], object]] = [_forget(one) for one in undone if _is_quiet(scope, one, pause)]
+        found: list[Callable[[Scope], object]] = [
+            _repair_for_forget(one) for one in undone if _is_quiet(scope, one, pause)
+        ]
         if due:
-            found += [partial(_read, due), _give_up]
+            found += [partial(_ring_for_messages, due), _give_up_late_candidates]
     return sum(run_repair(database, workspace_id, act) for act in found)
 
 
-def _read(message_ids: list[str], scope: Scope) -> None:
+def _ring_for_messages(message_ids: list[str], scope: Scope) -> None:
     minute = int(scope.now.timestamp()) // 60
     readings.ring_again(scope, message_ids, f"{message_ids[0]}:ring-{minute}")
 
 
-def _give_up(scope: Scope) -> bool:
+def _give_up_late_candidates(scope: Scope) -> bool:
     return candidates.give_up_candidates(scope, scope.now - _GIVEN_UP) > 0
 
 
-def _forget(receipt: Receipt) -> Callable[[Scope], bool]:
-    return partial(_ring_for, receipt)
+def _repair_for_forget(receipt: Receipt) -> Callable[[Scope], bool]:
+    return partial(_ring_for_forget, receipt)
 
 
-def _ring_for(receipt: Receipt, scope: Scope) -> bool:
+def _ring_for_forget(receipt: Receipt, scope: Scope) -> bool:
     return receipts.ring_for_receipt(scope, receipt)
 
 

@@ -64,7 +64,7 @@ def create_fact(
 
 
 def confirm_fact(scope: Scope, fact: MemoryFact, sources: Sequence[FactSource]) -> int:
-    """Add evidence to the current version; evidence that it already has adds nothing."""
+    """Add evidence to the current version, and return its number. A source that the fact already has adds nothing."""
     known = {(one.kind, one.source_id) for one in facts.evidence_of(scope, fact.id)}
     new = [source for source in sources if (source.kind, source.id) not in known]
     if new:
@@ -77,8 +77,11 @@ def confirm_fact(scope: Scope, fact: MemoryFact, sources: Sequence[FactSource]) 
 def add_version(
     scope: Scope, fact: MemoryFact, *, role: str, said: FactStatement, sources: Sequence[FactSource], ends_the_old: bool
 ) -> int:
-    """Replace the current version; with `ends_the_old` that one held until the new one began."""
-    n = _next(scope, fact.id)
+    """Add a version and make it the current one, and return its number.
+
+    With `ends_the_old` the version before held until the new one began. Otherwise no end is stored for it.
+    """
+    n = _next_version(scope, fact.id)
     _supersede(scope, fact, said.valid_from if ends_the_old else None)
     _insert_version(scope, fact.id, n, said)
     add_evidence(scope, fact.id, n, role, sources)
@@ -88,7 +91,7 @@ def add_version(
 
 def add_old_version(scope: Scope, fact: MemoryFact, *, said: FactStatement, sources: Sequence[FactSource]) -> int:
     """Add a version that held before the current one and became known only now; the current one stays."""
-    n = _next(scope, fact.id)
+    n = _next_version(scope, fact.id)
     _insert_version(scope, fact.id, n, said, valid_to=fact.current.valid_from, superseded_at=scope.now)
     add_evidence(scope, fact.id, n, "origin", sources)
     scope.changed("memory", fact.id)
@@ -97,13 +100,14 @@ def add_old_version(scope: Scope, fact: MemoryFact, *, said: FactStatement, sour
 
 def make_current(scope: Scope, fact: MemoryFact, n: int, text: str, vector: Vector) -> None:
     """Make a version the current one, which recalls return from now on."""
-    print_of = fingerprint(scope.workspace_id, fact.scope, text)
-    other = facts.fact_of_words(scope, fact.scope, print_of)
+    new_fingerprint = fingerprint(scope.workspace_id, fact.scope, text)
+    other = facts.fact_of_words(scope, fact.scope, new_fingerprint)
+    # A scope has each fingerprint once. When another fact has the same words, this one goes without.
     mine = other is None or other.id == fact.id
     scope.change(
         scope.update(fact_rows)
         .where(fact_rows.c.id == fact.id)
-        .values(version=n, fingerprint=print_of if mine else None, updated_at=scope.now)
+        .values(version=n, fingerprint=new_fingerprint if mine else None, updated_at=scope.now)
     )
     entries.put_entry(scope, ROOM, fact.id, fact.scope, text, vector)
     scope.changed("memory", fact.id)
@@ -133,7 +137,7 @@ def add_evidence(scope: Scope, fact_id: str, n: int, role: str, sources: Sequenc
         )
 
 
-def _next(scope: Scope, fact_id: str) -> int:
+def _next_version(scope: Scope, fact_id: str) -> int:
     highest = scope.select(sa.func.max(fact_versions.c.n).label("n")).where(fact_versions.c.fact_id == fact_id)
     return int(scope.scalar(highest) or 0) + 1
 

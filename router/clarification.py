@@ -36,7 +36,7 @@ _REASON = "it answers the question on the card"
 
 
 def open_clarify_card(scope: Scope, message: Message, decision: RouteDecision) -> Card:
-    """Open a card with one option for each candidate that can still take the message, and then `new`."""
+    """Open a card with one option for each candidate that can still take the message, and `new` last."""
     offered = [
         task for one in decision.candidates for task in [_find_living_task(scope, one.task_id)] if task is not None
     ]
@@ -69,7 +69,7 @@ def clarify_card_answers(works: RouteWorks) -> Mapping[CardAct, AnswerHandler]:
 
 
 def answer_clarify_card(works: RouteWorks, scope: Scope, card: Card) -> None:
-    """Route the message that the card is about, or pass the answer to the task whose worker asked."""
+    """Route the message that the card is about, or pass the answer to the task that asked."""
     if card.message_id is None or card.task_id is not None:
         deliver_card_answer(scope, card)
     else:
@@ -146,7 +146,7 @@ def gather_reply_facts(scope: Scope, card: Card, message: Message, works: RouteW
 
 
 def find_open_question(scope: Scope, message: Message) -> Card | None:
-    """Return the open question about where a message belongs that this message names, if any."""
+    """Return the open clarify card that this message names, unless a task asked the question."""
     card = None if message.to_card_id is None else _find_named_question(scope, message.to_card_id)
     return card if card is not None and card.task_id is None and card.state == CardState.OPEN else None
 
@@ -193,6 +193,7 @@ def _find_named_question(scope: Scope, card_id: str) -> Card | None:
         card = cards.get_card(scope, card_id)
     except NotFoundError:
         return None
+    # Without a task the card asks where a message belongs.
     is_question = card.kind == CardKind.CLARIFY and (card.task_id is not None or card.message_id is not None)
     return card if is_question else None
 
@@ -206,4 +207,5 @@ def _open_questions_of_person(scope: Scope, person_id: str) -> list[Card]:
         message_rows.c.workspace_id == scope.workspace_id,
         message_rows.c.person_id == person_id,
     )
+    # Two are enough to see that there is more than one.
     return [cards.get_card(scope, row.id) for row in scope.rows(query.limit(2))]

@@ -29,7 +29,7 @@ class RouteDecision:
     """Where a message goes, and why.
 
     `task_id` is set only for `existing`. The task may no longer exist; delivery checks that and explains it.
-    `object_ids` are the works that are linked to the task.
+    `object_ids` are the works that delivery links to the task.
     """
 
     level: RouteLevel

@@ -20,7 +20,10 @@ from runtime.tasks.tasks import Task
 def deliver_to_new_task(
     scope: Scope, works: RouteWorks, message: Message, decision: RouteDecision, kind: str, cause: str | None = None
 ) -> Task:
-    """Make a task for the message, with the person's words as its goal. A moved message brings a new `cause`."""
+    """Make a task for the message, with the person's words as its goal.
+
+    The cause of the task is the message's id, or `cause` for a message that is moved.
+    """
     task = tasks.create_task(
         scope,
         kind=kind,

@@ -63,7 +63,7 @@ goal of its own, `ask` when only the person can tell.
 
 
 def pick_message(dependencies: RouterDependencies, workspace_id: str, message_id: str) -> dict[str, Any] | None:
-    """Pick the person's oldest message that waits, which need not be the one that rang; None when there is none.
+    """Pick the oldest unrouted message of the person who wrote `message_id`; None when there is none.
 
     A message that points at its target is decided here, without the model.
     """

@@ -10,12 +10,12 @@ from typing import Any, Literal
 DEFAULT_LANGUAGE = "en"
 LEAST_CONFIDENCE = 0.38
 """Below this the words are too few to tell; measured on requests of three to twenty words in twenty languages."""
-_LOOKED_AT = 2000
-_KNOWN = """
+_MOST_CHARACTERS = 2000
+_LANGUAGES = """
     ar bg bn ca cs da de el en es et fa fi fr gl gu he hi hr hu id it ja kn ko lt lv mk ml mr ms nl no pl pt
     ro ru sk sl sq sr sv sw ta te th tl tr uk ur vi zh
 """
-_SHORT = {
+_GREETINGS = {
     "fr": "merci bonjour bonsoir salut oui non parfait super d'accord",
     "de": "danke hallo bitte ja nein genau guten",
     "es": "gracias hola sí vale perfecto",
@@ -60,6 +60,7 @@ _SENTENCES: dict[str, dict[SentenceName, str]] = {
         "deleted": "La obra indicada se ha borrado, así que no hice nada. Dime cuál usar en su lugar.",
     },
 }
+# `cache` alone would let two threads load the table at the same time.
 _lock = threading.Lock()
 
 
@@ -73,15 +74,15 @@ def language_of(text: str, fallback: str = DEFAULT_LANGUAGE) -> str:
 
 def detect_language(text: str) -> str | None:
     """Return the two-letter code of the language, or None when it is not clear."""
-    own = _NOT_WORDS.sub(" ", text[:_LOOKED_AT])
-    unquoted = _QUOTED.sub(" ", own)
-    own = unquoted if any(char.isalpha() for char in unquoted) else own
-    if not any(char.isalpha() for char in own):
+    words_only = _NOT_WORDS.sub(" ", text[:_MOST_CHARACTERS])
+    unquoted = _QUOTED.sub(" ", words_only)
+    words_only = unquoted if any(char.isalpha() for char in unquoted) else words_only
+    if not any(char.isalpha() for char in words_only):
         return None
-    short = _detect_greeting(own)
+    short = _detect_greeting(words_only)
     if short:
         return short
-    language, confidence = _get_identifier().classify(own)
+    language, confidence = _get_identifier().classify(words_only)
     return str(language) if confidence >= LEAST_CONFIDENCE else None
 
 
@@ -90,7 +91,7 @@ def _detect_greeting(text: str) -> str | None:
     words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", text.lower())
     if len(words) > 3:
         return None
-    return next((language for language, known in _SHORT.items() if set(words) & set(known.split())), None)
+    return next((language for language, known in _GREETINGS.items() if set(words) & set(known.split())), None)
 
 
 @cache
@@ -99,7 +100,7 @@ def _load_identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    identifier.set_languages(_KNOWN.split())
+    identifier.set_languages(_LANGUAGES.split())
     return identifier
 
 

@@ -59,20 +59,22 @@ def option_described_by(options: Sequence[Mapping[str, Any]], text: str) -> str 
 
 
 def _find_by_place(options: Sequence[Mapping[str, Any]], words: Sequence[str]) -> str | None:
+    # Some words are both filling and a place, such as `one`. They count as a place only where no other word is left.
     named = [word for word in words if word not in _FILLING] or [word for word in words if word in _PLACES]
     if len(named) != 1:
         return None
     word, ids = named[0], [str(one["id"]) for one in options]
     if word in _NEW:
         return NEW_TASK if NEW_TASK in ids else None
-    # Places are counted among the tasks; the option to begin something new comes after them and has its own word.
-    counted = [one for one in ids if one != NEW_TASK]
+    # A word such as `second` counts the tasks only: the option to begin something new comes after them and has its own
+    # words. A number counts every option.
+    task_ids = [one for one in ids if one != NEW_TASK]
     place = int(word) - 1 if word.isascii() and word.isdigit() and len(word) < 3 else _PLACES.get(word)
-    if word in _LAST and counted:
-        return counted[-1]
+    if word in _LAST and task_ids:
+        return task_ids[-1]
     if place is None or not 0 <= place < len(ids):
         return None
-    return ids[place] if word.isdigit() else counted[place] if place < len(counted) else None
+    return ids[place] if word.isdigit() else task_ids[place] if place < len(task_ids) else None
 
 
 def _normalise(text: str) -> str:

@@ -46,7 +46,7 @@ def reroute_message(scope: Scope, works: RouteWorks, message_id: str, target: st
         _check_target(scope, message, target)
     _release_message(scope, message)
     decision, released = _find_or_record_decision(scope, message), messages.get_message(scope, message_id)
-    # The message's id is already the cause of a turn, and it may be moved more than once.
+    # The message's id may be the cause of a task or turn already, and a message may be moved more than once.
     cause = f"{message_id}:{scope.ids.new('moved')}"
     if target == NEW_TASK:
         made = deliver_to_new_task(scope, works, released, decision, "persistent", cause)
@@ -148,6 +148,7 @@ def _archive_empty_task(scope: Scope, message: Message) -> None:
 def _find_or_record_decision(scope: Scope, message: Message) -> RouteDecision:
     decision = find_decision(scope, message.id)
     if decision is None:
+        # The caller revises this row: it stores where the message is moved.
         decision = RouteDecision("explicit", "existing", None, ())
         record_decision(scope, message.id, decision, message.language or "en")
     return decision

@@ -56,7 +56,7 @@ class Assets:
                 sniffer.feed(chunk)
                 incoming.file.write(chunk)
             sha256 = digest.hexdigest()
-            self._keep(incoming, sha256, size)
+            self._store(incoming, sha256, size)
         return Asset(sha256, size, sniffer.media_type(declared))
 
     def exists(self, sha256: str) -> bool:
@@ -78,7 +78,7 @@ class Assets:
         """Yield the bytes from `start` up to `stop` in chunks; raises NotFoundError before the first."""
         return _range(self.open(sha256), start, stop)
 
-    def _keep(self, incoming: _Incoming, sha256: str, size: int) -> None:
+    def _store(self, incoming: _Incoming, sha256: str, size: int) -> None:
         path = self._path(sha256)
         if self._files.exists(path) and self._files.size(path) == size:
             return
@@ -96,7 +96,10 @@ class Assets:
 
 
 class _Incoming:
-    """A file being written. In a local store it lies beside it, so that a rename completes it in one step."""
+    """Temporary file of bytes that arrive.
+
+    For a local store it is inside the store's own folder, so that a rename moves it to its place in one step.
+    """
 
     def __init__(self, root: Path | None) -> None:
         self._folder = root / "incoming" if root else Path(tempfile.gettempdir())

@@ -116,7 +116,7 @@ class PreparedEdit:
 
 
 def prepare_edit(access: Access, assets: Assets, object_id: str, edits: Sequence[TextEdit]) -> PreparedEdit:
-    """Make the edits on the newest text, all or nothing. This is the slow part, outside of any transaction.
+    """Make the edits on the newest text, all or nothing, outside of any transaction because this is slow.
 
     Raises ConflictError with `current_version` and `conflicts` when an edit cannot be made.
     """
@@ -184,6 +184,7 @@ def edit_document(
         with access.reading() as scope:
             made = objects.object_made_by(scope, cause)
             if made is None and task_id is not None:
+                # 1 is the oldest version, so it is enough to have read any.
                 _check_read(scope, object_id, task_id, 1)
         if made is not None:
             return EditedDocument(made, notes=("this edit was made before",))
@@ -227,6 +228,7 @@ def _text_object(work: Object) -> Object:
 
 
 def _check_read(scope: Scope, object_id: str, task_id: str, version: int) -> None:
+    """Raise ConflictError unless the task has seen this version or a newer one."""
     if objects.seen_version(scope, object_id, task_id) < version:
         current = objects.get_object(scope, object_id)
         raise ConflictError(

@@ -16,8 +16,8 @@ from workspace.snippets import SnippetPlace
 TEXT_LIMIT = 1_000_000
 SNIPPET_LIMIT = 100_000
 PLACES_SHOWN = 10
-# A new text of one or two characters occurs anywhere, so it proves nothing.
-_TELLING = 3
+# A shorter new text occurs in many places, so finding it does not prove that the edit was made already.
+_SHORTEST_PROOF = 3
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,12 @@ def apply_edits(text: str, edits: Sequence[TextEdit]) -> AppliedEdits | Unchange
     A snippet that does not occur may match where only quote shapes, no-break blanks, blanks at line ends, line ends or
     the composition of accents differ. There the author's own are kept wherever the edit changes nothing.
     """
-    page = _Text(text)
-    plans = [_plan(page, number, edit) for number, edit in enumerate(edits, start=1)]
+    source = _Text(text)
+    plans = [_plan(source, number, edit) for number, edit in enumerate(edits, start=1)]
     problems = [plan for plan in plans if isinstance(plan, EditProblem)]
     plan_list = [plan for plan in plans if isinstance(plan, _Plan)]
+    # Edits that are all made already leave the text as it is. Beside one that changes something, or that fails, an edit
+    # made already is a problem like any other.
     if any(plan.changes for plan in plan_list) or any(problem.reason != "already" for problem in problems):
         if problems:
             return RefusedEdits(tuple(problems))
@@ -84,7 +86,7 @@ def apply_edits(text: str, edits: Sequence[TextEdit]) -> AppliedEdits | Unchange
         return RefusedEdits(tuple(clashes))
     if len(text) + sum(len(c.text) - (c.end - c.start) for c in changes) > TEXT_LIMIT:
         return RefusedEdits((EditProblem(1, "size", f"the text would have more than {TEXT_LIMIT} characters"),))
-    result = _with(text, changes)
+    result = _apply_changes(text, changes)
     if result == text:
         return UnchangedText(tuple(plan.note for plan in plan_list))
     return AppliedEdits(
@@ -140,48 +142,48 @@ class _Found:
         return self.folded.starts[span[0]], self.folded.ends[span[1] - 1]
 
 
-def _plan(page: _Text, number: int, edit: TextEdit) -> _Plan | EditProblem:
+def _plan(source: _Text, number: int, edit: TextEdit) -> _Plan | EditProblem:
     if not edit.find:
         return EditProblem(number, "empty", "the snippet to find is empty; quote the text that the new text replaces")
     if max(len(edit.find), len(edit.replace)) > SNIPPET_LIMIT:
         return EditProblem(number, "size", f"a snippet has at most {SNIPPET_LIMIT} characters; quote less")
     if edit.find == edit.replace:
         return _Plan(number, note="nothing changed: the new text is the same as the old")
-    found = _find(page, edit.find)
+    found = _find(source, edit.find)
     if not found.spans:
-        return _missing(page, number, edit)
+        return _missing(source, number, edit)
     if len(found.spans) > 1 and not edit.all:
-        return _ambiguous(page.text, number, [found.original(span)[0] for span in found.spans])
+        return _ambiguous(source.text, number, [found.original(span)[0] for span in found.spans])
     find, replace = (fold(edit.find).text, fold(edit.replace).text) if found.alike else (edit.find, edit.replace)
     changes = [
-        _change(page, number, found, span, edit.replace)
+        _change(source, number, found, span, edit.replace)
         for span in snippets.places_apart(found.spans)
-        if not _stands_there(found.text, span[0], find, replace)
+        if not _is_done_at(found.text, span[0], find, replace)
     ]
-    changes = [change for change in changes if change.text != page.text[change.start : change.end]]
+    changes = [change for change in changes if change.text != source.text[change.start : change.end]]
     note = "nothing changed: the new text stands there already"
     return _Plan(number, tuple(changes), note, found.alike)
 
 
-def _find(page: _Text, snippet: str) -> _Found:
+def _find(source: _Text, snippet: str) -> _Found:
     """Find a snippet exactly, or else in the folded text."""
-    if spans := snippets.exact_places(page.text, snippet):
-        return _Found(page.text, spans, None)
-    return _Found(page.folded.text, snippets.alike_places(page.folded, snippet), page.folded)
+    if spans := snippets.exact_places(source.text, snippet):
+        return _Found(source.text, spans, None)
+    return _Found(source.folded.text, snippets.alike_places(source.folded, snippet), source.folded)
 
 
-def _change(page: _Text, number: int, found: _Found, span: tuple[int, int], replace: str) -> _Change:
+def _change(source: _Text, number: int, found: _Found, span: tuple[int, int], replace: str) -> _Change:
     start, end = found.original(span)
-    new = replace if found.folded is None else patched(page.text, found.folded, span, replace)
-    return _Change(number, start, end, _with_lines_of(page, new))
+    new = replace if found.folded is None else patched(source.text, found.folded, span, replace)
+    return _Change(number, start, end, _match_line_ends(source, new))
 
 
-def _with_lines_of(page: _Text, new: str) -> str:
-    return new.replace("\r\n", "\n").replace("\n", "\r\n") if page.windows_lines else new
+def _match_line_ends(source: _Text, new: str) -> str:
+    return new.replace("\r\n", "\n").replace("\n", "\r\n") if source.windows_lines else new
 
 
-def _stands_there(text: str, start: int, find: str, replace: str) -> bool:
-    """Tell whether this place already reads as the new text, as when the new text contains the old one."""
+def _is_done_at(text: str, start: int, find: str, replace: str) -> bool:
+    """Tell whether the snippet at `start` is part of the new text already, when the new text contains the old one."""
     at = replace.find(find)
     while at >= 0:
         if start >= at and text.startswith(replace, start - at):
@@ -190,14 +192,14 @@ def _stands_there(text: str, start: int, find: str, replace: str) -> bool:
     return False
 
 
-def _missing(page: _Text, number: int, edit: TextEdit) -> EditProblem:
-    already = _find(page, edit.replace) if len(edit.replace.strip()) >= _TELLING else None
+def _missing(source: _Text, number: int, edit: TextEdit) -> EditProblem:
+    already = _find(source, edit.replace) if len(edit.replace.strip()) >= _SHORTEST_PROOF else None
     if already and already.spans:
         starts = [already.original(span)[0] for span in already.spans[:PLACES_SHOWN]]
-        places = tuple(snippets.place_at(page.text, start) for start in starts)
+        places = tuple(snippets.place_at(source.text, start) for start in starts)
         message = f"nothing changed: the snippet is not there, and its new text is, in line {places[0].line}"
         return EditProblem(number, "already", message, places=places)
-    near = tuple(snippets.nearest_places(page.text, edit.find))
+    near = tuple(snippets.nearest_places(source.text, edit.find))
     hint = f"; the nearest is line {near[0].line}: {near[0].text}" if near else "; read the document again"
     return EditProblem(number, "missing", f"the snippet of edit {number} is not in the text{hint}", nearest=near)
 
@@ -225,7 +227,7 @@ def _clashes(text: str, changes: Sequence[_Change]) -> list[EditProblem]:
     ]
 
 
-def _with(text: str, changes: Sequence[_Change]) -> str:
+def _apply_changes(text: str, changes: Sequence[_Change]) -> str:
     pieces, position = [], 0
     for change in changes:
         pieces += [text[position : change.start], change.text]

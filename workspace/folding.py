@@ -48,7 +48,7 @@ def fold(original: str) -> Folded:
 
 
 def is_between_characters(text: str, position: int) -> bool:
-    """Tell whether `position` separates no accent from its letter and splits no joined sign."""
+    """Tell whether a text may be cut at `position`: not between a letter and its accent, nor inside a joined sign."""
     if not 0 < position < len(text):
         return True
     return not (_continues(text[position]) or text[position - 1] == _JOINER)

@@ -127,7 +127,7 @@ def task_ids_of(scope: Scope, object_ids: Collection[str]) -> dict[str, tuple[st
 
 
 def object_of(row: Row[Any], task_ids: tuple[str, ...]) -> Object:
-    """Read an object from a row of `joined`."""
+    """Read an object from a row of `objects_with_version`."""
     return Object(
         id=row.id,
         kind=row.kind,

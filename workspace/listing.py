@@ -60,12 +60,12 @@ def list_objects(
     if kind is not None:
         statement = statement.where(objects.c.kind == kind)
     for word in titles.one_line(query or "")[:200].split():
-        statement = statement.where(sa.or_(*(_holds(spelling) for spelling in _spellings(word))))
+        statement = statement.where(sa.or_(*(_title_contains(spelling) for spelling in _spellings(word))))
     if task_id is not None:
         linked = scope.select(object_tasks.c.object_id).where(object_tasks.c.task_id == task_id)
         statement = statement.where(objects.c.id.in_(linked))
     if cursor is not None:
-        statement = statement.where(_after(scope, cursor))
+        statement = statement.where(_older_than(scope, cursor))
     newest_first = statement.order_by(objects.c.created_at.desc(), objects.c.id.desc()).limit(limit + 1)
     rows = scope.rows(newest_first)
     tasks = task_ids_of(scope, [row.id for row in rows[:limit]])
@@ -91,7 +91,7 @@ def version_holding(scope: Scope, sha256: str) -> WorkVersion:
     return _version(row)
 
 
-def _holds(word: str) -> sa.ColumnElement[bool]:
+def _title_contains(word: str) -> sa.ColumnElement[bool]:
     return objects.c.title.icontains(word, autoescape=True)
 
 
@@ -100,7 +100,7 @@ def _spellings(word: str) -> set[str]:
     return {word} if word.isascii() else {word, word.lower(), word.upper(), word.capitalize()}
 
 
-def _after(scope: Scope, cursor: str) -> sa.ColumnElement[bool]:
+def _older_than(scope: Scope, cursor: str) -> sa.ColumnElement[bool]:
     try:
         last = row_of(scope, cursor)
     except NotFoundError:

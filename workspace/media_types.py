@@ -8,9 +8,9 @@ import re
 import filetype
 
 _HEAD = 8192
-_NO_TEXT = re.compile(rb"[\x00-\x07\x0e-\x1a\x1c-\x1f]")
-_TEXTS = frozenset({"text/markdown", "text/csv", "application/json"})
-_ONE_NAME = {
+_CONTROL_BYTES = re.compile(rb"[\x00-\x07\x0e-\x1a\x1c-\x1f]")
+_DECLARABLE = frozenset({"text/markdown", "text/csv", "application/json"})
+_COMMON_NAMES = {
     "audio/x-wav": "audio/wav",
     "audio/x-flac": "audio/flac",
     "audio/x-aac": "audio/aac",
@@ -48,16 +48,17 @@ class Sniffer:
     def media_type(self, declared: str | None = None) -> str:
         """Return the type, after the last byte; a `declared` Markdown, CSV or JSON is accepted for a text."""
         self._read_as_text(b"", final=True)
-        # A pattern of two letters must not turn an essay on BMW into a bitmap: text is asked first.
+        # Text comes first: the detector takes any bytes that begin with `BM` for a bitmap, even a text.
         if self._decoder is not None and not self._head.startswith(b"%PDF-"):
-            return declared if declared in _TEXTS else "text/plain"
+            return declared if declared in _DECLARABLE else "text/plain"
         if self._head.startswith(b"glTF"):
             return "model/gltf-binary"
         kind = filetype.guess(self._head)
         found = str(kind.mime) if kind else "application/octet-stream"
-        return _ONE_NAME.get(found, found)
+        return _COMMON_NAMES.get(found, found)
 
     def _read_as_text(self, chunk: bytes, *, final: bool) -> None:
+        """Drop the decoder once the bytes are no text."""
         if self._decoder is None:
             return
         try:
@@ -65,5 +66,5 @@ class Sniffer:
         except UnicodeDecodeError:
             self._decoder = None
             return
-        if _NO_TEXT.search(chunk):
+        if _CONTROL_BYTES.search(chunk):
             self._decoder = None

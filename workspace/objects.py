@@ -1,4 +1,4 @@
-"""Objects: works with versions that people and tasks share."""
+"""Objects: works with versions that people and tasks share. One module to import them from."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from workspace.folding import Folded, fold
 
-_COMPARED = 4_000_000
+_MOST_COMPARISONS = 4_000_000
 
 
 def patched(original: str, folded: Folded, span: tuple[int, int], replace: str) -> str:
@@ -26,7 +26,7 @@ def patched(original: str, folded: Folded, span: tuple[int, int], replace: str) 
         elif new_to > new_from:
             pieces.append(replace[new.starts[new_from] : new.ends[new_to - 1]])
         if last > start and n + 1 < len(changes) and changes[n + 1][0]:
-            # Blanks before a line end that stays belong to the line end.
+            # Folding dropped the blanks before a line end. They are kept with a line end that is kept.
             pieces.append(original[folded.ends[last - 1] : folded.starts[last]])
     return "".join(pieces)
 
@@ -52,8 +52,9 @@ def _changes(olds: list[str], news: list[str]) -> list[tuple[bool, int, int, int
     head = _common(olds, news)
     tail = _common(olds[head:][::-1], news[head:][::-1])
     old_end, new_end = len(olds) - tail, len(news) - tail
+    # Too many words to compare are replaced as one stretch.
     middle = [("replace", head, old_end, head, new_end)]
-    if (old_end - head) * (new_end - head) <= _COMPARED:
+    if (old_end - head) * (new_end - head) <= _MOST_COMPARISONS:
         matcher = difflib.SequenceMatcher(None, olds[head:old_end], news[head:new_end], autojunk=False)
         middle = [(tag, head + a, head + b, head + c, head + d) for tag, a, b, c, d in matcher.get_opcodes()]
     stretches = [

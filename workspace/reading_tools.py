@@ -23,14 +23,14 @@ def page_of(text: str, page: int, size: int = PAGE) -> tuple[str, int]:
     """Return the page (from 1) and the number of pages; joined they are the text. Raises InvalidError past the last."""
     starts = [0]
     while len(text) - starts[-1] > size:
-        starts.append(_break(text, starts[-1], size))
+        starts.append(_find_page_end(text, starts[-1], size))
     if not 1 <= page <= len(starts):
         raise InvalidError(f"there is no page {page}; the last is {len(starts)}")
     end = starts[page] if page < len(starts) else len(text)
     return text[starts[page - 1] : end], len(starts)
 
 
-def _break(text: str, start: int, size: int) -> int:
+def _find_page_end(text: str, start: int, size: int) -> int:
     """Find the end of a page: after a line end in the last quarter, or else where no character is split."""
     line_end = text.rfind("\n", start + size - size // 4, start + size)
     if line_end >= 0:

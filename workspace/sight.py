@@ -14,12 +14,15 @@ from workspace.tables import object_tasks, objects
 
 
 def link_object(scope: Scope, object_id: str, task_id: str) -> None:
-    """Link the current version of an object to the task; what the task has seen of it before does not change."""
+    """Link an object to the task. A task that was not linked counts as having seen its current version."""
     mark_seen(scope, object_id, task_id, get_object(scope, object_id).version, raise_it=False)
 
 
 def mark_seen(scope: Scope, object_id: str, task_id: str, version: int, *, raise_it: bool = True) -> None:
-    """Record that the task has seen this version; an older one than it has seen changes nothing."""
+    """Record that the task has seen this version; an older one than it has seen changes nothing.
+
+    Without `raise_it` nothing changes for a task that is linked already.
+    """
     if scope.insert_new(object_tasks, object_id=object_id, task_id=task_id, seen_version=version):
         scope.changed("object", object_id)
     elif raise_it:

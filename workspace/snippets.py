@@ -44,7 +44,7 @@ def alike_places(text: Folded, snippet: str) -> list[tuple[int, int]]:
     at = text.text.find(wanted)
     while at >= 0:
         end = at + len(wanted)
-        if _is_whole(text, at) and _is_whole(text, end):
+        if _may_split_at(text, at) and _may_split_at(text, end):
             spans.append((at, end))
         at = text.text.find(wanted, _next(at, end, spans))
     return spans
@@ -91,7 +91,8 @@ def _next(at: int, end: int, spans: list[tuple[int, int]]) -> int:
     return at + 1 if len(spans) < _OVERLAPS_LOOKED_AT else end
 
 
-def _is_whole(text: Folded, position: int) -> bool:
+def _may_split_at(text: Folded, position: int) -> bool:
+    """Tell whether the folded characters beside `position` come from different characters of the original."""
     if not 0 < position < len(text.starts):
         return True
     return text.starts[position] >= text.ends[position - 1]

@@ -20,21 +20,21 @@ def objects_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
             "objects": [object_facts(work) for work in objects.list_objects(scope, limit=SHOWN).items],
             "changes": [],
         }
-    moved = objects.list_unseen(scope, task_id)
-    changed = {change.object_id for change in moved}
+    unseen = objects.list_unseen(scope, task_id)
+    changed = {change.object_id for change in unseen}
     return {
         "objects": [
             {**object_facts(work), "changed": work.id in changed}
             for work in objects.objects_of_task(scope, task_id)[-SHOWN:]
         ],
         "changes": [
-            {"object_id": change.object_id, "from": change.seen_version, "to": change.version} for change in moved
+            {"object_id": change.object_id, "from": change.seen_version, "to": change.version} for change in unseen
         ],
     }
 
 
 def is_object(scope: Scope, thing_id: str) -> bool:
-    """Tell whether a checklist step may name it as evidence."""
+    """Tell whether this is an object, so that a checklist step may name it as evidence."""
     try:
         objects.get_object(scope, thing_id)
     except NotFoundError:

@@ -43,13 +43,13 @@ def file_output(
         "cause": cause,
     }
     work = None
-    overtaken = _overtaken(scope, recipe)
-    if object_id is not None and not overtaken:
-        work = _on_top(scope, object_id, kind, base_version or 0, {**facts, "recipe": recipe})
+    outdated = _have_inputs_changed(scope, recipe)
+    if object_id is not None and not outdated:
+        work = _add_on_top(scope, object_id, kind, base_version or 0, {**facts, "recipe": recipe})
     if work is None:
         if object_id is not None:
             recipe = {**recipe, "made_for": {"object_id": object_id, "version": base_version}}
-        stale = overtaken or object_id is not None
+        stale = outdated or object_id is not None
         work = create_object(scope, kind=kind, recipe=recipe, stale=stale, object_id=_id_for(cause), **facts)
     if task_id is None:
         return work
@@ -57,7 +57,7 @@ def file_output(
     return get_object(scope, work.id, work.version)
 
 
-def _overtaken(scope: Scope, recipe: Mapping[str, Any]) -> bool:
+def _have_inputs_changed(scope: Scope, recipe: Mapping[str, Any]) -> bool:
     """Tell whether a work that this was made from has another version by now, or is gone."""
     inputs = recipe.get("inputs", ())
     now = objects_by_ids(scope, [str(one["object_id"]) for one in inputs]) if inputs else {}
@@ -69,7 +69,8 @@ def _id_for(cause: str) -> str:
     return "object_" + cause.partition("_")[2].replace(":", "_")
 
 
-def _on_top(scope: Scope, object_id: str, kind: str, base_version: int, facts: Mapping[str, Any]) -> Object | None:
+def _add_on_top(scope: Scope, object_id: str, kind: str, base_version: int, facts: Mapping[str, Any]) -> Object | None:
+    """Add the next version; None when the object is gone, has changed, or is of another kind."""
     before = objects_by_ids(scope, [object_id]).get(object_id)
     if before is None or before.kind != kind:
         return None

@@ -112,6 +112,7 @@ def add_version(
     )
     if task_id is not None:
         knew = seen_version(scope, object_id, task_id) >= base_version
+        # 0 links the task to the object, and changes nothing of what it has seen.
         mark_seen(scope, object_id, task_id, base_version + 1 if knew else 0)
     scope.changed("object", object_id)
     return get_object(scope, object_id)
@@ -160,6 +161,7 @@ def delete_object(scope: Scope, object_id: str, *, version: int) -> bool:
 
 
 def _refuse(scope: Scope, object_id: str, base_version: int) -> Object:
+    """Raise ConflictError that names the current version; it never returns."""
     current = get_object(scope, object_id)
     raise ConflictError(
         f"{current.title!r} is at version {current.version}, not {base_version}; "

@@ -15,7 +15,7 @@ from generation.tables import orders
 from runtime.limits import credits
 
 UNSENT_DEADLINE = timedelta(days=1)
-"""Placeholder until the order is sent; its real deadline is counted from then."""
+"""Deadline of an order that is not sent yet. Sending it sets the real deadline, counted from that time."""
 
 
 def admit_order(

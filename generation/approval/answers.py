@@ -45,7 +45,7 @@ def answer_quote_card(version_of: VersionOf, scope: Scope, card: Card) -> None:
         deliver_card_answer(scope, card)
         return
     drafts = _authorised_drafts(scope, card)
-    if _have_works_moved(scope, drafts, version_of):
+    if _have_works_changed(scope, drafts, version_of):
         revoke_answer(scope, card)
         return
     budget = _lock_budget(scope, card)
@@ -72,7 +72,7 @@ def answer_limit_card(version_of: VersionOf, scope: Scope, card: Card) -> None:
 
 def _raise_limit(scope: Scope, card: Card, version_of: VersionOf) -> None:
     drafts = _authorised_drafts(scope, card)
-    if _have_works_moved(scope, drafts, version_of):
+    if _have_works_changed(scope, drafts, version_of):
         revoke_answer(scope, card)
         return
     budget = _lock_budget(scope, card)
@@ -82,7 +82,7 @@ def _raise_limit(scope: Scope, card: Card, version_of: VersionOf) -> None:
     _admit_all(scope, card, drafts)
 
 
-def _have_works_moved(scope: Scope, drafts: list[OrderDraft], version_of: VersionOf) -> bool:
+def _have_works_changed(scope: Scope, drafts: list[OrderDraft], version_of: VersionOf) -> bool:
     """Tell whether an input, or a work to make the next version of, has changed since it was priced."""
     named = {(str(one["object_id"]), int(one["version"])) for draft in drafts for one in draft.inputs}
     named |= {(draft.object_id, draft.base_version or 0) for draft in drafts if draft.object_id is not None}

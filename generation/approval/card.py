@@ -123,13 +123,13 @@ def supersede_older_cards(scope: Scope, card: Card) -> None:
         return
     tasks.lock_task(scope, card.task_id)
     decision = decision_of_card(card)
-    asking = scope.select(cards_table.c.id).where(
+    open_cards = scope.select(cards_table.c.id).where(
         cards_table.c.task_id == card.task_id,
         cards_table.c.state == CardState.OPEN,
         cards_table.c.kind.in_((CardKind.QUOTE, CardKind.LIMIT)),
         cards_table.c.id != card.id,
     )
-    for row in scope.rows(asking.order_by(cards_table.c.created_at, cards_table.c.id)):
+    for row in scope.rows(open_cards.order_by(cards_table.c.created_at, cards_table.c.id)):
         older = cards.get_card(scope, row.id)
         if decision_of_card(older) != decision and cards.supersede_card(scope, older.id):
             deliver_card_answer(scope, older)
@@ -162,7 +162,11 @@ def decision_of_card(card: Card) -> str:
 def find_call_card(scope: Scope, call_id: str, digest: str) -> Card | None:
     """Return the card that was opened for a call, in any state."""
     decision = call_id.rsplit(":", 1)[0]
-    causes = [_card_cause(kind, asker) for asker in (call_id, decision) for kind in (CardKind.QUOTE, CardKind.LIMIT)]
+    causes = [
+        _card_cause(kind, decision_or_call)
+        for decision_or_call in (call_id, decision)
+        for kind in (CardKind.QUOTE, CardKind.LIMIT)
+    ]
     rows = scope.rows(scope.select(cards_table.c.id).where(cards_table.c.cause.in_(causes)))
     found = [cards.get_card(scope, row.id) for row in rows]
     return next((card for card in found if covers_call(card.subject, call_id, digest)), None)
@@ -189,7 +193,10 @@ def ask_before_spending(
 def _drafts_above_limit(
     scope: Scope, call: CallContext, others: Sequence[OrderDraft], kind: MoneyCardKind
 ) -> list[OrderDraft]:
-    """Return the drafts that would be above a limit, after spending on those between them that would not."""
+    """Return those of the later drafts that need a card of this kind too.
+
+    They are judged in order, as if each draft that needs no card had been paid for.
+    """
     above = []
     facts = guard.gather_call_facts(
         scope, effect=Effect.PAID, person_id=call.person_id, asked_by=call.asked_by, task_id=call.task_id
@@ -211,11 +218,13 @@ def _open_call_card(
 ) -> Card:
     card = open_money_card(scope, kind, drafts, verdict.reason, cause=cause, task_id=call.task_id, turn_id=call.turn_id)
     first = drafts[0]
+    # The cause names this call alone, so a card that does not cover it was opened for another request of the same call.
     if cause == _card_cause(kind, first.call_id) and not covers_call(card.subject, first.call_id, first.digest):
         raise ConflictError(f"the call {first.call_id} has already asked for something else; propose a new call")
     supersede_older_cards(scope, card)
     return card
 
 
-def _card_cause(kind: CardKind, asker: str) -> str:
-    return f"{asker}:{kind}"
+def _card_cause(kind: CardKind, decision_or_call: str) -> str:
+    """Return the cause of a card that is asked for by a decision (`turn:step`), or by one call (`turn:step:seq`)."""
+    return f"{decision_or_call}:{kind}"

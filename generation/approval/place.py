@@ -48,6 +48,8 @@ def place_order(dependencies: PlacementDependencies, call: CallContext, request:
         verdict = guard.judge_call(facts)
         if not isinstance(verdict, NeedsQuote):
             return _find_placed(scope, call.call_id, request) or _admit_allowed(scope, call, draft, verdict, facts)
+    # A card is needed. The later calls that it may cover are drafted outside a transaction, since a provider may be
+    # asked for its offers. After that the order is judged once more, under the lock.
     others = [] if verdict.limit == "program" else _draft_later_calls(dependencies, call)
     with call.transaction("order.admitted") as scope:
         if call.task_id is not None:
@@ -65,6 +67,7 @@ def place_order(dependencies: PlacementDependencies, call: CallContext, request:
 def draft_call(
     dependencies: PlacementDependencies, call: CallContext, call_id: str, request: OrderRequest
 ) -> OrderDraft:
+    """Read the works that a request names, then check and price it; raises as `read_sources` and `draft_order` do."""
     with call.reading() as scope:
         sources = read_sources(scope, dependencies.works, request, call.task_id)
     return draft_order(call_id, request, sources, dependencies.capabilities, dependencies.overrun)

@@ -51,9 +51,9 @@ def ask_at_new_price(scope: Scope, lease: OrderLease, order: Order, price: Curre
     agreed, asked = format_amount(order.quote, order.currency), format_amount(price.amount, price.currency)
     reason = f"{PRICE_CHANGED}: {agreed} was agreed, {asked} is asked now"
     # Lock the task before the order: stopping a task closes its cards, so none may be opened after that.
-    asks = order.task_id is not None and tasks.lock_task(scope, order.task_id).status not in ENDED_TASK_STATUSES
-    ended = finish_order(scope, order.id, OrderState.CANCELLED, error=reason, lease=lease, tell=not asks)
-    if not ended or not asks or order.task_id is None:
+    will_ask = order.task_id is not None and tasks.lock_task(scope, order.task_id).status not in ENDED_TASK_STATUSES
+    ended = finish_order(scope, order.id, OrderState.CANCELLED, error=reason, lease=lease, tell=not will_ask)
+    if not ended or not will_ask or order.task_id is None:
         return
     card = open_money_card(
         scope,
@@ -75,10 +75,12 @@ def ask_at_new_price(scope: Scope, lease: OrderLease, order: Order, price: Curre
 
 
 def _draft_at_price(order: Order, price: CurrentPrice, overrun: Decimal) -> OrderDraft:
-    decision = ":".join(order.call_id.split(":")[:3])
+    # Leave out the order that an earlier change of price added to the id.
+    call_id = ":".join(order.call_id.split(":")[:3])
     return OrderDraft(
-        # A call makes one order, so the one that the card makes needs an id that no call has.
-        call_id=f"{decision}:{order.id}",
+        # The id of a call is the key of its only order, so the order at the new price needs a different one. It begins
+        # with the call's id, by which `list_call_orders` finds it.
+        call_id=f"{call_id}:{order.id}",
         digest=order.digest,
         title=order.title,
         kind=order.kind,

@@ -57,7 +57,8 @@ def count_unknown_job(scope: Scope, order: Order, *, last: bool) -> None:
 def correct_end(scope: Scope, order: Order, values: Mapping[str, Any]) -> bool:
     """Set an order that ended without its job's outputs to `unresolved`, with what the provider says as `values`.
 
-    `order` is the order as it was read earlier. False, with nothing changed, when its state has changed since.
+    `order` is the order as it was read earlier. If it has become unresolved since, only the values are stored. False,
+    with nothing changed, when it has any other state now.
     """
     same = sa.and_(orders.c.state == order.state, orders.c.state.in_(CORRECTABLE_STATES))
     update = scope.update(orders).where(orders.c.id == order.id, sa.or_(same, orders.c.state == OrderState.UNRESOLVED))

@@ -69,6 +69,7 @@ def record_job_news(
                 finish_order(scope, order.id, OrderState.CANCELLED, error=reason, claim=claim_of(news))
             case JobState.QUEUED | JobState.RUNNING | JobState.UNKNOWN if order.state in CORRECTABLE_STATES:
                 # The job may still make and bill something, so the order has not ended after all.
+                # A job that still works for a cancelled order is to be cancelled at the provider.
                 requested = scope.now if order.state is OrderState.CANCELLED else None
                 still = {
                     "upstream_id": news.upstream_id,
@@ -85,7 +86,8 @@ def record_job_news(
                 _store_poll(scope, order, news.error)
             case _:
                 assert_never(news.state)
-        # Not needed to poll an unresolved order. Last, because an end locks the task's row before the order's.
+        # The provider has answered, and an order that is unresolved now is polled without a dispute. This comes last,
+        # because ending an order locks the task's row before the order's.
         close_dispute(scope, order)
         return _progress_after(scope, dependencies, order)
 
@@ -106,7 +108,10 @@ def advance_order(scope: Scope, order: Order, news: JobNews) -> bool:
 
 
 def _ask_provider(dependencies: GenerationDependencies, order: Order) -> JobNews:
-    """Ask the provider about the job, or to cancel it when that was requested or the order is overdue."""
+    """Ask the provider about the job: by its id, or by the order's key while no id is known.
+
+    When the order is overdue or to be cancelled, the provider is asked to cancel the job.
+    """
     provider = get_provider(dependencies.providers, order.provider)
     if order.upstream_id is None:
         found = provider.look_up(order.key)
@@ -155,18 +160,22 @@ def _store_poll(scope: Scope, order: Order, error: str | None, lost: int = 0) ->
 def _record_failed_poll(
     dependencies: GenerationDependencies, workspace_id: str, order: Order, error: UnavailableError | JobLostError
 ) -> OrderProgress:
+    """Store that the provider did not answer, or does not know the job.
+
+    The order becomes unresolved when it is overdue, or when the job counts as lost.
+    """
     LOG.info("no news of an order", extra={"order_id": order.id, "reason": str(error)})
     now = dependencies.database.clock.now()
     unknown = isinstance(error, JobLostError)
-    times = order.lost + unknown
-    lost = unknown and times >= LOST_TIMES and now - (order.submitted_at or order.created_at) > LOST_AFTER
+    times_unknown = order.lost + unknown
+    lost = unknown and times_unknown >= LOST_TIMES and now - (order.submitted_at or order.created_at) > LOST_AFTER
     with dependencies.database.transaction(workspace_id, "order.trouble") as scope:
         if unknown and not order.open:
             count_unknown_job(scope, order, last=lost)
         if order.open and (lost or order.deadline <= now):
             finish_order(scope, order.id, OrderState.UNRESOLVED, error=f"{error} (job {order.upstream_id})")
         else:
-            _store_poll(scope, order, str(error), times)
+            _store_poll(scope, order, str(error), times_unknown)
         return _progress_after(scope, dependencies, order)
 
 

@@ -18,16 +18,18 @@ from runtime.recovery import run_repair
 from runtime.tables import reservations
 
 LONGEST_QUIET = timedelta(minutes=10)
+"""Limit of the growing time between rings for a stuck order, and the first such time for an unresolved one."""
 LONGEST_QUESTION = timedelta(minutes=15)
 """After this time no skill still waits for an answer of the model."""
 UNRESOLVED_ASKED_FOR = timedelta(days=7)
+"""How long after it was made an order that is unresolved or disputed is still rung for."""
 RECOVERY_BATCH = 200
 
 
 def recover_orders(database: Database, workspace_id: str, first_pause: float, patience: timedelta) -> int:
-    """Make one pass over a workspace, a row at a time, and return how many stuck orders were rung for.
+    """Ring for stuck and unresolved orders, release dead reservations, and return how many stuck orders were rung for.
 
-    An error in one row does not stop the pass: the next pass finds the row again.
+    Each row has a separate transaction. An error in one does not stop the pass: the next pass finds the row again.
     """
     with database.reading(workspace_id) as scope:
         quiet, unresolved, dead = (
@@ -44,7 +46,7 @@ def recover_orders(database: Database, workspace_id: str, first_pause: float, pa
 
 
 def find_stuck_orders(scope: Scope, first_pause: float, patience: timedelta) -> list[Order]:
-    """Return orders without news for longer than their pause and `patience`; this time doubles with each ring."""
+    """Return open orders without news and rings for too long: their pause and `patience`, doubled with each ring."""
     return [one for one in _orders_without_news(scope, patience) if _is_quiet(scope, one, first_pause, patience)]
 
 
@@ -110,16 +112,18 @@ def _orders_without_news(scope: Scope, patience: timedelta) -> list[Order]:
 
 
 def _is_quiet(scope: Scope, order: Order, first_pause: float, patience: timedelta) -> bool:
+    """Tell whether no execution holds the order, and both its last news and its last ring are too long ago."""
     if order.lease_until is not None and order.lease_until > scope.now:
         return False
-    untried = order.state is OrderState.ORDERED and order.error is None
+    not_tried_yet = order.state is OrderState.ORDERED and order.error is None
     age = scope.now - (order.submitted_at or order.created_at)
-    quiet = patience if untried else patience + timedelta(seconds=compute_pause(age, first_pause))
-    grown = min(quiet * 2 ** min(order.ring, 10), max(quiet, LONGEST_QUIET))
-    return order.news_at <= scope.now - quiet and order.rung_at <= scope.now - (grown if order.ring else quiet)
+    quiet = patience if not_tried_yet else patience + timedelta(seconds=compute_pause(age, first_pause))
+    ring_pause = min(quiet * 2 ** min(order.ring, 10), max(quiet, LONGEST_QUIET))
+    return order.news_at <= scope.now - quiet and order.rung_at <= scope.now - (ring_pause if order.ring else quiet)
 
 
 def _orders_to_ask_about(scope: Scope) -> list[Order]:
+    """Return unresolved and disputed orders that were not rung for lately; the time between rings doubles."""
     query = scope.select(orders).where(
         sa.or_(orders.c.state == OrderState.UNRESOLVED, orders.c.doubted_at.is_not(None)),
         orders.c.created_at > scope.now - UNRESOLVED_ASKED_FOR,
@@ -130,7 +134,7 @@ def _orders_to_ask_about(scope: Scope) -> list[Order]:
 
 
 def ring_if_news(database: Database, workspace_id: str, order_id: str, seen: str, cause: str) -> bool:
-    """Ring for a run that waits, when the order has news that the run has not seen."""
+    """Ring for a run that waits, when the order has unseen news or outputs to settle, or has ended."""
     with database.transaction(workspace_id, "order.followed") as scope:
         order = get_order(scope, order_id)
         newer = order.news_at.isoformat() != seen or not order.open or order.has_outputs_to_settle

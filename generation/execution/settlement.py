@@ -36,7 +36,7 @@ MAX_OUTPUT_BYTES = 200 << 20
 
 
 class _UnusableError(Exception):
-    """The output is no work of the ordered kind."""
+    """The output is not what was ordered, or not what the provider announced."""
 
 
 def settle_order(
@@ -78,7 +78,8 @@ def _settle_outputs(
             scope, order.id, OrderState.SUCCEEDED, claim=order.claim, object_ids=list(dict.fromkeys(works)), lease=lease
         ):
             return
-        # The order has ended meanwhile. Raise LostError, so that this transaction rolls back what was filed above.
+        # The order has ended meanwhile, which took the lease away. So this write raises LostError, and the transaction
+        # rolls back the works that were filed above.
         lease.write(scope, lease_token=None)
 
 

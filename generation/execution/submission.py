@@ -44,7 +44,7 @@ def submit_order(dependencies: GenerationDependencies, workspace_id: str, order_
     An order that may have been sent already is looked up by its key. When the provider does not know it, it is sent
     again under the same key, if the provider honours keys. When the provider cannot look it up or does not honour keys,
     the order becomes unresolved. An order that was asked to be cancelled, or whose task has ended, is looked up but
-    not sent. An order that a busy provider put off is not sent before that time.
+    not sent. When a busy provider has said how long to wait, the order is not sent before that time.
 
     Raises BusyError while another execution holds the lease, LostError when another one has taken it over.
     """
@@ -114,6 +114,7 @@ class _Submission:
             if order.not_before is not None and order.not_before > scope.now:
                 return False
             limit = timedelta(seconds=self._dependencies.settings.order_deadline_seconds)
+            # Nothing was accepted for so long that trying again is given up.
             if order.error is not None and order.created_at + limit <= scope.now:
                 finish_order(scope, order.id, OrderState.FAILED, error=order.error, lease=self._lease)
                 return False
@@ -151,7 +152,7 @@ class _Submission:
             self._accept(news)
 
     def _recover(self, provider: Provider, *, send_again: bool) -> None:
-        """Find out whether an earlier submission started a job."""
+        """Look up whether an earlier submission started a job; with `send_again`, submit once more if it did not."""
         try:
             with crash.around("provider.look_up"):
                 found = provider.look_up(self._order.key)
@@ -272,12 +273,14 @@ class _Submission:
         )
 
     def _give_up_or_wait(self, reason: str) -> None:
+        """End the order as unresolved when it is overdue; otherwise store the reason and leave it for the next try."""
         if self._overdue():
             self._finish(OrderState.UNRESOLVED, f"its submission was never confirmed: {reason}")
         else:
             self._record_trouble(reason)
 
     def _back_to_ordered(self, reason: str, wait: timedelta | None) -> None:
+        """Set the order back to `ordered`, because the provider certainly accepted nothing."""
         with self._dependencies.database.transaction(self._workspace_id, "order.put_back") as scope:
             self._lease.write(
                 scope,

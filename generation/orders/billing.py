@@ -17,6 +17,7 @@ from generation.providers.port import JobNews
 
 LONGEST_CLAIM = 300
 _DIGITS = 40
+# Money is stored in millionths.
 _UNIT = Decimal("0.000001")
 _CLAIM = re.compile(rf"([0-9]{{1,{_DIGITS}}}(?:\.[0-9]{{1,{_DIGITS}}})?) ([A-Z]{{3}})")
 
@@ -50,6 +51,7 @@ def max_charge(quote: Decimal, factor: Decimal) -> Decimal:
     """Return the most that an order at this quote may be charged, in whole millionths."""
     most = quote * factor
     rounded = most.quantize(_UNIT)
+    # An amount that needs no rounding keeps the digits that it has: 0.4, not 0.400000.
     return most if most == rounded else rounded
 
 
@@ -59,7 +61,7 @@ def claim_of(news: JobNews) -> str | None:
         return news.odd_cost[:LONGEST_CLAIM]
     if news.cost is None:
         return None
-    amount = _format_amount(news.cost)
+    amount = _claimed_amount(news.cost)
     claim = f"{amount} {news.currency}"
     return claim if _CLAIM.fullmatch(claim) else ascii(claim)[:LONGEST_CLAIM]
 
@@ -84,14 +86,14 @@ def compute_bill(state: OrderState, claim: str | None, agreed: AgreedPrice) -> B
         return Bill()
     if parsed[2] != agreed.currency:
         return Bill(default, Contest.OTHER_CURRENCY)
-    # Money is stored in millionths: a difference that rounds to none does not make a claim larger.
+    # A difference that rounds to zero when it is stored does not make the claim larger than agreed.
     if amount - agreed.most >= _UNIT / 2:
         return Bill(agreed.most, Contest.ABOVE_MOST)
     return Bill(amount)
 
 
 def describe_claim(claim: str) -> str:
-    """Describe a claim in a sentence. Text of the provider that is no amount is not repeated."""
+    """Describe a claim as part of a sentence. Text of the provider that is no amount is not repeated."""
     return claim if _CLAIM.fullmatch(claim) else "something that is no amount"
 
 
@@ -102,6 +104,7 @@ def describe_contest(title: str, provider: str, claim: str, agreed: AgreedPrice,
     unit, charged = agreed.currency, Decimal(0) if billed.charge is None else billed.charge
     quoted, booked = format_amount(agreed.quote, unit), format_amount(charged, unit)
     start = f"{title!r} was quoted at {quoted}. {provider} billed {describe_claim(claim)}, and {booked} "
+    # Any other charge was booked at an earlier end of the order, which was corrected later.
     expected = (agreed.most,) if billed.contested is Contest.ABOVE_MOST else (agreed.quote, None)
     match billed.contested:
         case _ if billed.charge not in expected:
@@ -117,7 +120,7 @@ def describe_contest(title: str, provider: str, claim: str, agreed: AgreedPrice,
     return f"{start}{why} {provider}: nothing more is paid for it here. The task's next paid act asks you first."
 
 
-def _format_amount(cost: Decimal) -> str:
+def _claimed_amount(cost: Decimal) -> str:
     # A plug-in may return anything in place of an amount.
     if isinstance(cost, Decimal) and cost.is_finite() and abs(cost.adjusted()) <= _DIGITS:
         return f"{cost:f}"

@@ -258,9 +258,10 @@ def _complete_from_target(request: OrderRequest, target: OrderWork | None) -> Or
 
 
 def _build_inputs(offer: Offer, sources: OrderSources) -> tuple[Mapping[str, Any], ...]:
-    takes = {slot.role for slot in offer.inputs}
+    # A model that takes no source makes the next version from the prompt alone.
+    accepted_roles = {slot.role for slot in offer.inputs}
     found = [_build_input("reference", work) for work in sources.references]
-    if sources.target is not None and "source" in takes:
+    if sources.target is not None and "source" in accepted_roles:
         found.insert(0, _build_input("source", sources.target))
     return tuple(found)
 

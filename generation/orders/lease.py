@@ -98,7 +98,8 @@ def _renew_until(
         except LostError:
             return
         except sa.exc.OperationalError:
-            # The database does not answer: try again at the next beat. If the lease expires first, another one may win.
+            # The database does not answer: try again at the next renewal. If the lease expires before that, another
+            # execution may take it.
             continue
 
 

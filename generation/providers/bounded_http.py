@@ -30,6 +30,8 @@ _Client = TypeVar("_Client")
 
 @dataclass
 class _Exchange:
+    """What is left of one exchange: the time until `until` (monotonic), and `left` bytes, if they are limited."""
+
     until: float
     left: int | None
 
@@ -39,6 +41,8 @@ class _Exchange:
 
 
 class _Current(threading.local):
+    """The exchange of this thread, if there is one."""
+
     exchange: _Exchange | None = None
 
 

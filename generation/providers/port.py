@@ -13,7 +13,7 @@ from core.errors import LoopwrightError, UnavailableError
 
 
 class JobState(StrEnum):
-    """State of a job at its provider. `UNKNOWN` stands for a state that we do not know; it never means success."""
+    """State of a job at its provider. `UNKNOWN` is any state that we do not know; it never means success."""
 
     QUEUED = "queued"
     RUNNING = "running"

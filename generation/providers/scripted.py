@@ -40,7 +40,10 @@ class UnexpectedCallError(AssertionError):
 
 
 class ScriptedProvider:
-    """Answer each kind of question in the order in which `foresee` named the answers; `asked` lists the questions."""
+    """Provider that gives the answers that `foresee` prepared for each kind of question, in that order.
+
+    `asked` lists the questions that it was asked.
+    """
 
     def __init__(
         self, name: str = "scripted", *, honours_keys: bool = True, offers: Sequence[Offer] = (SOUNDS, PICTURES)
