@@ -46,7 +46,7 @@ _ADVANCE_AND_INSERT = sa.insert(changes).from_select(
         sa.cast(sa.bindparam("now"), changes.c.at.type),
     ),
 )
-"""Both changes in one round trip on PostgreSQL. SQLite cannot do this, and has no round trips to save."""
+"""Count one change and insert it, in one round trip to PostgreSQL; SQLite cannot, and has no round trips to save."""
 
 
 class UnscopedStatementError(TypeError):
@@ -91,7 +91,10 @@ class Scope:
         )
 
     def insert(self, table: sa.Table, **values: Any) -> None:
-        """Insert a row into this workspace."""
+        """Insert a row into this workspace.
+
+        PostgreSQL gets it with the next statement or the commit, and an error of it comes from there.
+        """
         row = {**values, "workspace_id": self.workspace_id}
         run_statement(self._connection, statements.insert(table, tuple(row)), row, later=True)
 
@@ -101,7 +104,7 @@ class Scope:
             self._insert_each(table, [{**row, "workspace_id": self.workspace_id} for row in rows])
 
     def insert_new(self, table: sa.Table, **values: Any) -> bool:
-        """Insert a row unless a unique constraint forbids it; returns whether it was inserted."""
+        """Insert a row unless a unique constraint forbids it; return whether it was inserted."""
         row = {**values, "workspace_id": self.workspace_id}
         statement = statements.insert_or_nothing(table, tuple(row), self._connection.dialect.name)
         return run_statement(self._connection, statement, row).rowcount == 1

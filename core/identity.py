@@ -35,7 +35,7 @@ class Speaker:
     key_id: str
 
     def may(self, scope: str) -> bool:
-        """Whether the key's scopes and the person's role both allow it: viewers only read, only owners administer."""
+        """Tell whether key and role both allow what `scope` names: viewers only read, only owners administer."""
         if scope not in self.scopes:
             return False
         if self.role == _VIEWER:
@@ -63,18 +63,18 @@ def new_raw_key() -> str:
 
 def find_key(database: Database, raw: str) -> Speaker | None:
     """Return the speaker of a secret; None when the key is unknown or revoked."""
-    return _speaker(database, keys.c.hash == _hash(raw))
+    return _find_speaker(database, keys.c.hash == _hash(raw))
 
 
 def is_known_key(database: Database, raw: str) -> bool:
-    """Whether a key with this secret exists or existed; a secret cannot be used again after its key is revoked."""
+    """Tell whether a key with this secret exists or existed; a secret cannot be used again after its key is revoked."""
     with database.reading_unscoped() as connection:
         return connection.execute(sa.select(keys.c.id).where(keys.c.hash == _hash(raw))).first() is not None
 
 
 def speaker_of_key(database: Database, key_id: str) -> Speaker | None:
     """Return the speaker of a key by its id, for a session that was opened with it; None once it is revoked."""
-    return _speaker(database, keys.c.id == key_id)
+    return _find_speaker(database, keys.c.id == key_id)
 
 
 def create_key(
@@ -122,7 +122,7 @@ def create_key(
 def list_keys(scope: Scope) -> list[Key]:
     """Return all keys of the workspace, revoked ones too, oldest first."""
     rows = scope.rows(scope.select(keys).order_by(keys.c.created_at, keys.c.id))
-    return [_key(row) for row in rows]
+    return [_key_from_row(row) for row in rows]
 
 
 def revoke_key(scope: Scope, key_id: str) -> Key:
@@ -133,14 +133,14 @@ def revoke_key(scope: Scope, key_id: str) -> Key:
     row = scope.first(scope.select(keys).where(keys.c.id == key_id))
     if row is None:
         raise NotFoundError(f"there is no key {key_id} here")
-    return _key(row)
+    return _key_from_row(row)
 
 
 def _hash(raw: str) -> str:
     return hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _key(row: sa.Row[Any]) -> Key:
+def _key_from_row(row: sa.Row[Any]) -> Key:
     return Key(
         id=row.id,
         person_id=row.person_id,
@@ -152,7 +152,7 @@ def _key(row: sa.Row[Any]) -> Key:
     )
 
 
-def _speaker(database: Database, which: sa.ColumnElement[bool]) -> Speaker | None:
+def _find_speaker(database: Database, which: sa.ColumnElement[bool]) -> Speaker | None:
     statement = (
         sa.select(keys, roles.c.role)
         .join(roles, (roles.c.workspace_id == keys.c.workspace_id) & (roles.c.person_id == keys.c.person_id))

@@ -50,10 +50,10 @@ def owner_of(setting: str, plugins: Iterable[Plugin]) -> Plugin | None:
 
 
 def is_told_apart(plugin: Plugin, ours: Collection[str]) -> bool:
-    """Can the plug-in's settings be told from ours, whose names are given without `LOOPWRIGHT_`?"""
+    """Tell whether the plug-in's settings differ in name from ours, which are given without `LOOPWRIGHT_`."""
     if not _NAME.fullmatch(plugin.name):
         return False
-    # Every channel of notices has a setting, so nobody else's name can begin like that.
+    # `NOTIFY_` and any channel's name is a setting of ours, so no plug-in's settings may begin like that.
     taken = any(f"{name}_".startswith(plugin.prefix) for name in ours)
     return not taken and not plugin.prefix.startswith("NOTIFY_")
 

@@ -35,12 +35,12 @@ class SettingsError(ValueError):
         self.sound = sound
 
 
-def _names(value: object) -> object:
+def _split_names(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
 def is_web_address(value: str) -> bool:
-    """Whether this is an HTTP or HTTPS address."""
+    """Tell whether this is an HTTP or HTTPS address."""
     try:
         parts = urlsplit(value)
         return bool(parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0)
@@ -61,7 +61,7 @@ def _database_address(value: str) -> str:
     return value
 
 
-Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_names)]
 DatabaseAddress = Annotated[str, AfterValidator(_database_address)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 # Amounts are stored as whole millionths in 64 bits; the bound leaves room for their sums.
@@ -295,7 +295,7 @@ def _our_names() -> Set[str]:
 
 
 def _owners(names: Set[str]) -> Mapping[str, Plugin]:
-    """The plug-ins whose settings these are, by the name without its prefix; other names are left out."""
+    """Find the plug-ins whose settings these are, by the name without its prefix; other names are left out."""
     if not names:
         return {}
     plugins = [one for one in find_plugins() if is_told_apart(one, _our_names())]
@@ -322,6 +322,7 @@ def _field_of(place: str) -> str:
 
 
 def _without(given: Mapping[str, Any], wrong: Set[str]) -> Settings | None:
+    """Make settings with defaults for the wrong ones; None where even those are refused."""
     defaults = {name: Settings.model_fields[name].default for name in wrong}
     try:
         return Settings(**{**given, **defaults})

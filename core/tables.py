@@ -76,6 +76,7 @@ channels = sa.Table(
     sa.UniqueConstraint("workspace_id", "person_id", "kind", "address"),
 )
 
+# What people should see, for the event streams, numbered in each workspace (`seq`).
 changes = sa.Table(
     "changes",
     metadata,
@@ -87,6 +88,7 @@ changes = sa.Table(
     sa.PrimaryKeyConstraint("workspace_id", "seq"),
 )
 
+# Kept answers to API commands, by their `Idempotency-Key`; not the replies to messages.
 replies = sa.Table(
     "replies",
     metadata,
@@ -100,6 +102,7 @@ replies = sa.Table(
     sa.PrimaryKeyConstraint("workspace_id", "key"),
 )
 
+# Leases by name (`core/leases.py`); turns and orders have theirs in their own rows.
 leases = sa.Table(
     "leases",
     metadata,

@@ -1,4 +1,4 @@
-"""The tool protocol: what a call may do, what it is given, and what it answers."""
+"""The tool protocol: a tool, the effect and context of its calls, and their result."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ class Fence(Protocol):
 
 @dataclass(frozen=True)
 class CallContext:
-    """Who calls, from where. `call_id` is `turn:step:seq` and is the key of every effect of the call."""
+    """The context of one call: its person, task and turn, and the way to the rows.
+
+    `call_id` is `turn:step:seq` and is the key of every effect of the call.
+    """
 
     database: Database
     fence: Fence
@@ -46,7 +49,7 @@ class CallContext:
 
     @contextmanager
     def transaction(self, name: str = "tool") -> Iterator[Scope]:
-        """A transaction that commits only while this execution holds the turn."""
+        """Open a transaction that commits only while this execution holds the turn."""
         with self.database.transaction(self.workspace_id, name) as scope:
             self.fence.check(scope)
             yield scope
@@ -59,7 +62,7 @@ class CallContext:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What the model is told; JSON. `ok` false is an error the model can act on, not a crash."""
+    """The JSON that the model is shown. With `ok` false it is an error that the model can act on, not a crash."""
 
     content: Mapping[str, Any] = field(default_factory=dict)
     ok: bool = True
@@ -95,5 +98,5 @@ class Tool(Protocol):
 
 
 def is_held_at_checkpoint(tool: Tool) -> bool:
-    """Whether a tool that writes waits for the answer to an open checkpoint card: yes, unless it says False."""
+    """Tell whether a tool that writes waits for the answer to an open checkpoint card: yes, unless it says False."""
     return tool.effect is Effect.WRITE and getattr(tool, "held_at_checkpoint", True) is not False

@@ -25,15 +25,19 @@ def forget(client: inngest.Inngest, dependencies: MemoryDependencies) -> inngest
     @client.create_function(fn_id="forget", trigger=inngest.TriggerEvent(event=ForgetRequested.name), retries=8)
     def handler(ctx: inngest.ContextSync) -> str:
         request = parse_event(ForgetRequested, ctx.event)
-        where, card_id = request.workspace_id, request.card_id
-        state = str(ctx.step.run("clear", as_step(partial(cascade.clear_forgotten, dependencies, where, card_id))))
+        workspace_id, card_id = request.workspace_id, request.card_id
+        state = str(
+            ctx.step.run("clear", as_step(partial(cascade.clear_forgotten, dependencies, workspace_id, card_id)))
+        )
         for n in range(1, _MOST_CHECKS + 1):
             if state != "cleared":
                 break
             if n > 1:
                 ctx.step.sleep(f"pause-{n}", timedelta(seconds=n))
             state = str(
-                ctx.step.run(f"check-{n}", as_step(partial(receipts.check_forgotten, dependencies, where, card_id)))
+                ctx.step.run(
+                    f"check-{n}", as_step(partial(receipts.check_forgotten, dependencies, workspace_id, card_id))
+                )
             )
         return state
 

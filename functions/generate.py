@@ -27,19 +27,19 @@ def generate(client: inngest.Inngest, dependencies: GenerationDependencies) -> i
     @client.create_function(fn_id="generate", trigger=inngest.TriggerEvent(event=GenerationOrdered.name), retries=20)
     def handler(ctx: inngest.ContextSync) -> str:
         request = parse_event(GenerationOrdered, ctx.event)
-        where = (request.workspace_id, request.order_id)
-        found: Any = ctx.step.run("submit", as_step(partial(_submit, dependencies, *where)))
+        order = (request.workspace_id, request.order_id)
+        found: Any = ctx.step.run("submit", as_step(partial(_submit, dependencies, *order)))
         for n in range(1, ROUNDS_OF_RUN + 1):
             if found == LOST or found["next"] != "wait":
                 break
-            _wait(ctx, dependencies, where, n, found)
-            found = ctx.step.run(f"poll-{n}", as_step(partial(_poll, dependencies, *where)))
+            _wait(ctx, dependencies, order, n, found)
+            found = ctx.step.run(f"poll-{n}", as_step(partial(_poll, dependencies, *order)))
         if found == LOST:
             return LOST
         if found["next"] == "settle":
-            found = ctx.step.run("settle", as_step(partial(_settle, dependencies, *where)))
+            found = ctx.step.run("settle", as_step(partial(_settle, dependencies, *order)))
         elif found["next"] == "wait":
-            ctx.step.run("again", as_step(partial(ring_for_next_run, dependencies.database, *where)))
+            ctx.step.run("again", as_step(partial(ring_for_next_run, dependencies.database, *order)))
         return LOST if found == LOST else str(found["state"])
 
     return handler
@@ -48,15 +48,15 @@ def generate(client: inngest.Inngest, dependencies: GenerationDependencies) -> i
 def _wait(
     ctx: inngest.ContextSync,
     dependencies: GenerationDependencies,
-    where: tuple[str, str],
+    order: tuple[str, str],
     n: int,
     found: dict[str, Any],
 ) -> None:
-    """Wait for news of the order, or for the pause. News that came before the wait is found by the step `look`.
+    """Wait for news of the order, at most for its pause. The step `look` finds news that came before the wait.
 
     The engine registers the wait before it runs that step, so no news is missed.
     """
-    look = partial(ring_if_news, dependencies.database, *where, found["seen"], f"{ctx.run_id}:{n}")
+    look = partial(ring_if_news, dependencies.database, *order, found["seen"], f"{ctx.run_id}:{n}")
     ctx.group.parallel(
         (
             lambda: ctx.step.wait_for_event(
@@ -71,7 +71,7 @@ def _wait(
 
 
 def _submit(dependencies: GenerationDependencies, workspace_id: str, order_id: str) -> dict[str, Any] | str:
-    """Submit the order, or poll it where an earlier run has submitted it; a bell without an order is ignored."""
+    """Submit the order, or poll it where it was submitted before; a bell without an order is ignored."""
     try:
         return poll_order(dependencies, workspace_id, order_id).to_output()
     except NotFoundError:

@@ -11,8 +11,8 @@ from functions.shell import as_step, parse_event
 from memory import keeping, looking
 from memory.dependencies import MemoryDependencies
 
-_LONGEST = 6
-"""Quiet periods after which messages are read even though new ones keep coming."""
+_MOST_QUIET_PERIODS = 6
+"""Lengths of the quiet period after which messages are read even though new ones keep coming."""
 _MOST_ROUNDS = 20
 _FAILED = "failed"
 
@@ -28,25 +28,26 @@ def remember(client: inngest.Inngest, dependencies: MemoryDependencies) -> innge
         fn_id="remember",
         trigger=[inngest.TriggerEvent(event=TurnFinished.name), inngest.TriggerEvent(event=MessageAnswered.name)],
         debounce=inngest.Debounce(
-            key="event.data.workspace_id", period=dependencies.quiet, timeout=dependencies.quiet * _LONGEST
+            key="event.data.workspace_id", period=dependencies.quiet, timeout=dependencies.quiet * _MOST_QUIET_PERIODS
         ),
         retries=3,
     )
     def handler(ctx: inngest.ContextSync) -> str:
         rung: type[TurnFinished | MessageAnswered]
         rung = MessageAnswered if ctx.event.name == MessageAnswered.name else TurnFinished
-        where = parse_event(rung, ctx.event).workspace_id
+        workspace_id = parse_event(rung, ctx.event).workspace_id
         kept = 0
         for n in range(1, _MOST_ROUNDS + 1):
             try:
                 found = ctx.step.run(
-                    f"look-{n}", as_step(partial(looking.read_due_messages, dependencies, where, ctx.run_id))
+                    f"look-{n}", as_step(partial(looking.read_due_messages, dependencies, workspace_id, ctx.run_id))
                 )
             except inngest.StepError as error:
                 return f"left for later: {error}"
             waiting = found if isinstance(found, list) else []
             outcomes = [
-                _keep(ctx, dependencies, where, f"keep-{n}-{m}", str(one)) for m, one in enumerate(waiting, start=1)
+                _keep(ctx, dependencies, workspace_id, f"keep-{n}-{m}", str(one))
+                for m, one in enumerate(waiting, start=1)
             ]
             kept += sum(one.startswith("kept") for one in outcomes)
             if not outcomes or _FAILED in outcomes:
@@ -57,9 +58,13 @@ def remember(client: inngest.Inngest, dependencies: MemoryDependencies) -> innge
     return handler
 
 
-def _keep(ctx: inngest.ContextSync, dependencies: MemoryDependencies, where: str, name: str, candidate_id: str) -> str:
+def _keep(
+    ctx: inngest.ContextSync, dependencies: MemoryDependencies, workspace_id: str, name: str, candidate_id: str
+) -> str:
     try:
-        return str(ctx.step.run(name, as_step(partial(keeping.judge_candidate, dependencies, where, candidate_id))))
+        return str(
+            ctx.step.run(name, as_step(partial(keeping.judge_candidate, dependencies, workspace_id, candidate_id)))
+        )
     except inngest.StepError:
         # The other candidates are judged all the same.
         return _FAILED

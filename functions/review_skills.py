@@ -40,12 +40,12 @@ def review_skills(
         concurrency=[inngest.Concurrency(limit=AT_ONCE)],
     )
     def handler(ctx: inngest.ContextSync) -> list[str]:
-        where, skill_id = _parse_request(ctx.event)
+        workspace_id, skill_id = _parse_request(ctx.event)
         begun = ctx.step.run(
-            "begin", as_step(partial(begin_reviews, dependencies.database, where, ctx.run_id, skill_id))
+            "begin", as_step(partial(begin_reviews, dependencies.database, workspace_id, ctx.run_id, skill_id))
         )
         reviews = [str(one) for one in begun] if isinstance(begun, list) else []
-        return [_review(ctx, dependencies, where, n, review_id) for n, review_id in enumerate(reviews, start=1)]
+        return [_review(ctx, dependencies, workspace_id, n, review_id) for n, review_id in enumerate(reviews, start=1)]
 
     return handler
 
@@ -58,12 +58,16 @@ def _parse_request(event: inngest.Event) -> tuple[str, str]:
     return request.workspace_id or HOME_WORKSPACE, request.skill_id
 
 
-def _review(ctx: inngest.ContextSync, dependencies: ReviewDependencies, where: str, n: int, review_id: str) -> str:
+def _review(
+    ctx: inngest.ContextSync, dependencies: ReviewDependencies, workspace_id: str, n: int, review_id: str
+) -> str:
     first_steps: tuple[tuple[str, ReviewStep], ...] = (("gather", steps.gather_facts), ("judge", steps.judge_review))
     try:
         for name, step in first_steps:
-            ctx.step.run(f"{name}-{n}", as_step(partial(step, dependencies, where, review_id)))
-        return str(ctx.step.run(f"act-{n}", as_step(partial(steps.act_on_review, dependencies, where, review_id))))
+            ctx.step.run(f"{name}-{n}", as_step(partial(step, dependencies, workspace_id, review_id)))
+        return str(
+            ctx.step.run(f"act-{n}", as_step(partial(steps.act_on_review, dependencies, workspace_id, review_id)))
+        )
     except inngest.StepError:
         # The review keeps its state; the watch rings for it again.
         return "failed"

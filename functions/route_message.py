@@ -36,18 +36,25 @@ def route_message(client: inngest.Inngest, dependencies: RoutingDependencies) ->
         fn_id="route-message",
         trigger=inngest.TriggerEvent(event=MessageReceived.name),
         retries=20,
-        # One run at a time saves asking the model twice; `pick` and `deliver` keep the order by themselves.
+        # One run at a time in a workspace, so that the model is not asked twice. `pick` and `deliver` keep the order by
+        # themselves.
         concurrency=[inngest.Concurrency(key="event.data.workspace_id", limit=1)],
     )
     def handler(ctx: inngest.ContextSync) -> str:
         received = parse_event(MessageReceived, ctx.event)
-        where = received.workspace_id
-        picked = ctx.step.run("pick", as_step(partial(judgement.pick_message, router, where, received.message_id)))
+        workspace_id = received.workspace_id
+        picked = ctx.step.run(
+            "pick", as_step(partial(judgement.pick_message, router, workspace_id, received.message_id))
+        )
         if not isinstance(picked, Mapping):
             return "nothing waits"
         message_id = str(picked["message_id"])
         if not picked["decided"]:
-            ctx.step.run("verdict", as_step(partial(judgement.judge_message, router, where, message_id, ctx.attempt)))
-        return str(ctx.step.run("deliver", as_step(partial(dispatch.dispatch_message, router, where, message_id))))
+            ctx.step.run(
+                "verdict", as_step(partial(judgement.judge_message, router, workspace_id, message_id, ctx.attempt))
+            )
+        return str(
+            ctx.step.run("deliver", as_step(partial(dispatch.dispatch_message, router, workspace_id, message_id)))
+        )
 
     return handler

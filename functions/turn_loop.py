@@ -17,8 +17,8 @@ from runtime.loop import decision, entry, tool_call, turn_end
 MOST_DECISIONS_OF_RUN = 20
 """Decisions of one run; a longer turn goes on in the next run.
 
-Each call of a run carries the results of all its steps so far, which are checked and parsed every time. After about
-twenty decisions that costs more than another run does.
+Each time the engine calls the function, it sends the results of all steps of the run so far, which are checked and
+parsed every time. After about twenty decisions that costs more than another run does.
 """
 
 

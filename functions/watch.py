@@ -37,6 +37,7 @@ def watch(
     or may leave before the next minute begins. The retries cover a restart, when calls reach no process; a pass itself
     does not fail.
     """
+    # As many passes as fit between two runs of the schedule.
     passes = max(1, min(_CRON_SECONDS, int(_CRON_SECONDS / pause.total_seconds())))
     # A little more than two pauses: a dead watcher is replaced soon, and one that only pauses keeps the lease.
     length = pause * 2 + timedelta(seconds=5)
@@ -61,7 +62,7 @@ def watch(
 def run_pass(
     database: Database, run_id: str, length: timedelta, looks: Sequence[WatchPass], longest: timedelta = _LONGEST
 ) -> bool:
-    """Make every room's pass over every workspace once, under the watch's lease.
+    """Make every room's pass (`looks`) over every workspace once, under the watch's lease of `length`.
 
     The lease is renewed meanwhile, but no longer once a single pass takes more than `longest`. Return False when
     another run holds the lease or takes it over, or when the database is away; the next pass starts again.
@@ -71,11 +72,11 @@ def run_pass(
         if not leases.acquire_lease(database, _LEASE, run_id, length):
             return False
         with keep_beating("lease-watch", lease.pause, lease.renew):
-            for workspace_id, look in itertools.product(database.workspace_ids(), looks):
+            for workspace_id, room_pass in itertools.product(database.workspace_ids(), looks):
                 if lease.lost.is_set():
                     return False
-                lease.begin_look()
-                _run_look(look, workspace_id)
+                lease.begin_room_pass()
+                _run_room_pass(room_pass, workspace_id)
     except sa.exc.SQLAlchemyError:
         log.exception("watch: a pass failed at the database; the next one starts again")
         return False
@@ -89,10 +90,10 @@ class _WatchLease:
         self.pause = length.total_seconds() / 3
         self.lost = threading.Event()
         self._take: Callable[[], bool] = lambda: leases.acquire_lease(database, _LEASE, run_id, length)
-        self._most = math.ceil(longest.total_seconds() / self.pause)
+        self._most_beats = math.ceil(longest.total_seconds() / self.pause)
         self._beats = 0
 
-    def begin_look(self) -> None:
+    def begin_room_pass(self) -> None:
         """Start to count the time of one room's pass over one workspace."""
         self._beats = 0
 
@@ -100,7 +101,7 @@ class _WatchLease:
         """Renew the lease; return False when it is lost, or given up because a pass takes too long."""
         self._beats += 1
         try:
-            if self._beats > self._most or not self._take():
+            if self._beats > self._most_beats or not self._take():
                 self.lost.set()
         except sa.exc.SQLAlchemyError:
             # The database is away for a moment: the next beat tries again, and the stored lease decides who holds it.
@@ -115,8 +116,8 @@ def _leave(database: Database, run_id: str) -> None:
         log.exception("watch: the lease was not released; the next run takes it once it has expired")
 
 
-def _run_look(look: WatchPass, workspace_id: str) -> None:
+def _run_room_pass(room_pass: WatchPass, workspace_id: str) -> None:
     try:
-        look(workspace_id)
+        room_pass(workspace_id)
     except Exception:  # a failure in one workspace or one room must not keep the watch from the others
         log.exception("watch: a pass over workspace %s failed; the next one starts again", workspace_id)

@@ -33,7 +33,7 @@ class Notice:
     attempts: int
 
 
-def _notice(row: sa.Row[Any]) -> Notice:
+def _notice_from_row(row: sa.Row[Any]) -> Notice:
     fields = dict(row._mapping)
     fields.pop("workspace_id")
     return Notice(**fields)
@@ -70,19 +70,19 @@ def get_notice(scope: Scope, notice_id: str) -> Notice:
     row = scope.first(scope.select(notices).where(notices.c.id == notice_id))
     if row is None:
         raise NotFoundError(f"no notice {notice_id} in this workspace")
-    return _notice(row)
+    return _notice_from_row(row)
 
 
 def list_newest_notices(scope: Scope, limit: int = 50) -> list[Notice]:
     """List the newest notices, oldest first."""
     rows = scope.rows(scope.select(notices).order_by(notices.c.created_at.desc(), notices.c.id.desc()).limit(limit))
-    return [_notice(row) for row in reversed(rows)]
+    return [_notice_from_row(row) for row in reversed(rows)]
 
 
 def list_unsent_notices(scope: Scope, before: datetime) -> list[Notice]:
     """List notices from before a time that are still to be sent, oldest first, at most 50."""
     query = scope.select(notices).where(notices.c.sent_at.is_(None), notices.c.created_at < before)
-    return [_notice(row) for row in scope.rows(query.order_by(notices.c.created_at).limit(50))]
+    return [_notice_from_row(row) for row in scope.rows(query.order_by(notices.c.created_at).limit(50))]
 
 
 def mark_notice_sent(scope: Scope, notice_id: str) -> None:

@@ -29,12 +29,14 @@ from runtime.turns import rows
 from runtime.turns.rows import Turn, turn_from_row
 
 log = logging.getLogger(__name__)
-_MOST = 100
-_RARE = 64
+_MOST_ROWS = 100
+"""Rows of each kind that one pass reads."""
+_SELDOM_FROM = 64
+"""Age in pauses from which a bell is rung only once in so many pauses."""
 MOST_RINGS = 12
 """How often the watch rings for a running turn before it gives up; with the growing waits that takes some hours."""
-_MOST_PATIENT_QUEUE, _MOST_PATIENT_RUN = 3, 5
-"""How often the wait before the next ring doubles."""
+_DOUBLINGS_QUEUED, _DOUBLINGS_RUNNING = 3, 5
+"""How often the wait before the next ring doubles at most, for a queued and for a running turn."""
 
 
 def recover_workspace(database: Database, workspace_id: str, pause: timedelta, patience: timedelta) -> int:
@@ -67,21 +69,22 @@ def run_repair(database: Database, workspace_id: str, act: Callable[[Scope], obj
         return 0
 
 
-def _bucket(scope: Scope, since: datetime, pause: timedelta) -> int:
-    """Number the bell by the age of its row: a new number at each doubling, later every 64 pauses.
+def _number_ring(scope: Scope, since: datetime, pause: timedelta) -> int:
+    """Return the number in the id of a bell, by the age of its row: new at each doubling, later every 64 pauses.
 
-    The engine drops a bell whose id it has seen.
+    Each pass rings, but the engine drops a bell whose id it has seen. So the bell gets through ever more rarely.
     """
     age = int((scope.now - since) / pause)
-    return age.bit_length() if age < _RARE else _RARE + age // _RARE
+    return age.bit_length() if age < _SELDOM_FROM else _SELDOM_FROM + age // _SELDOM_FROM
 
 
 def _unrouted(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:
+    """Messages that wait for routing; the bell of each is rung again."""
     for message in messages.list_unrouted(scope, scope.now - pause):
 
         def ring(inner: Scope, message_id: str = message.id, since: datetime = message.created_at) -> None:
             event = MessageReceived(workspace_id=inner.workspace_id, message_id=message_id)
-            inner.ring(Bell(event, id=f"{message_id}:ring-{_bucket(inner, since, pause)}"))
+            inner.ring(Bell(event, id=f"{message_id}:ring-{_number_ring(inner, since, pause)}"))
 
         yield ring
 
@@ -90,9 +93,9 @@ def _queued_long(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], N
     """Queued turns that no run has entered, but not those of paused tasks: a person's `resume` rings for them."""
     paused = sa.exists().where(tasks.c.id == turns.c.task_id, tasks.c.status == TaskStatus.PAUSED)
     query = scope.select(turns).where(turns.c.status == TurnStatus.QUEUED, turns.c.rung_at < scope.now - pause, ~paused)
-    for row in scope.rows(query.order_by(turns.c.rung_at).limit(_MOST)):
+    for row in scope.rows(query.order_by(turns.c.rung_at).limit(_MOST_ROWS)):
         turn = turn_from_row(row)
-        if turn.rung_at < scope.now - pause * 2 ** min(turn.ring, _MOST_PATIENT_QUEUE):
+        if turn.rung_at < scope.now - pause * 2 ** min(turn.ring, _DOUBLINGS_QUEUED):
             yield _ring_again(turn)
 
 
@@ -108,11 +111,11 @@ def _lost_runs(scope: Scope, patience: timedelta) -> Iterable[Callable[[Scope], 
         turns.c.rung_at < scope.now - patience,
         sa.or_(turns.c.lease_until.is_(None), turns.c.lease_until < scope.now),
     )
-    for row in scope.rows(query.order_by(turns.c.touched_at).limit(_MOST)):
+    for row in scope.rows(query.order_by(turns.c.touched_at).limit(_MOST_ROWS)):
         turn = turn_from_row(row)
         if turn.ring >= MOST_RINGS:
             yield _give_up_on(turn)
-        elif turn.rung_at < scope.now - patience * 2 ** min(turn.ring, _MOST_PATIENT_RUN):
+        elif turn.rung_at < scope.now - patience * 2 ** min(turn.ring, _DOUBLINGS_RUNNING):
             yield _ring_again(turn)
 
 
@@ -150,7 +153,7 @@ def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
             ),
             ~open_turn,
         )
-        .limit(_MOST)
+        .limit(_MOST_ROWS)
     )
     for row in scope.rows(query):
 
@@ -162,7 +165,7 @@ def _unread(scope: Scope) -> Iterable[Callable[[Scope], None]]:
 
 
 def _emptied(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], bool]]:
-    """Tasks whose message was replaced by one that was withdrawn as well."""
+    """Tasks without work, whose message was replaced and the replacement withdrawn; each is stopped."""
     item = sa.and_(inbox.c.workspace_id == scope.workspace_id, inbox.c.task_id == tasks.c.id)
     turn = sa.and_(turns.c.workspace_id == scope.workspace_id, turns.c.task_id == tasks.c.id)
     emptied = sa.and_(
@@ -173,7 +176,7 @@ def _emptied(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], bool]
     query = scope.select(tasks.c.id).where(
         tasks.c.status == TaskStatus.ACTIVE, tasks.c.updated_at < scope.now - pause, emptied
     )
-    for row in scope.rows(query.limit(_MOST)):
+    for row in scope.rows(query.limit(_MOST_ROWS)):
         yield partial(_stop_emptied, row.id)
 
 
@@ -182,6 +185,7 @@ def _stop_emptied(task_id: str, scope: Scope) -> bool:
 
 
 def _overdue_cards(scope: Scope) -> Iterable[Callable[[Scope], bool]]:
+    """Open cards whose deadline has passed; each expires."""
     for card in cards.list_overdue_cards(scope):
         yield partial(_expire, card)
 
@@ -191,10 +195,11 @@ def _expire(card: Card, scope: Scope) -> bool:
 
 
 def _unsent(scope: Scope, pause: timedelta) -> Iterable[Callable[[Scope], None]]:
+    """Notices that were not sent; the bell of each is rung again."""
     for notice in notices.list_unsent_notices(scope, scope.now - pause):
 
         def ring(inner: Scope, notice_id: str = notice.id, since: datetime = notice.created_at) -> None:
             event = NoticeRequested(workspace_id=inner.workspace_id, notice_id=notice_id)
-            inner.ring(Bell(event, id=f"{notice_id}:ring-{_bucket(inner, since, pause)}"))
+            inner.ring(Bell(event, id=f"{notice_id}:ring-{_number_ring(inner, since, pause)}"))
 
         yield ring

@@ -43,6 +43,7 @@ OPEN_TURN_STATUSES = (TurnStatus.QUEUED, TurnStatus.RUNNING)
 class MessageState(StrEnum):
     """Progress of a person's message; messages of the agent are `sent`."""
 
+    # Replaced: withdrawn, with a new text. Superseded: its task ended before a step read it.
     RECEIVED = "received"
     ROUTED = "routed"
     DELIVERED = "delivered"
@@ -61,6 +62,7 @@ WITHDRAWN_MESSAGE_STATES = (MessageState.WITHDRAWN, MessageState.REPLACED)
 class InputState(StrEnum):
     """Progress of a task's input: claimed by a step, then consumed when the step's decision is stored."""
 
+    # Replaced: withdrawn, with a new text. Moved: delivered to another task instead. Superseded: the task ended first.
     DELIVERED = "delivered"
     CLAIMED = "claimed"
     CONSUMED = "consumed"
@@ -71,6 +73,7 @@ class InputState(StrEnum):
 
 
 UNREAD_INPUT_STATES = (InputState.DELIVERED, InputState.CLAIMED)
+"""States of an input that no stored decision has read; a step may be reading it."""
 READ_INPUT_STATES = (InputState.CLAIMED, InputState.CONSUMED)
 """States of an input that a step has read, or is reading."""
 
@@ -86,6 +89,7 @@ class InputKind(StrEnum):
 
 
 class CallStatus(StrEnum):
+    # Cancelled: its turn ended before it started. Outcome unknown: it started, and whether it has acted is not known.
     PROPOSED = "proposed"
     STARTED = "started"
     DONE = "done"
@@ -120,6 +124,7 @@ class CardKind(StrEnum):
 
 
 class CardState(StrEnum):
+    # Superseded: its question no longer holds. Void: its task ended, or its message was withdrawn.
     OPEN = "open"
     ANSWERED = "answered"
     EXPIRED = "expired"

@@ -61,6 +61,7 @@ messages = sa.Table(
     sa.Index("ix_messages_turn", "workspace_id", "turn_id"),
 )
 
+# How a message was routed: the rule that decided (`level`), what became of it (`outcome`), and why.
 routes = sa.Table(
     "routes",
     metadata,
@@ -184,6 +185,7 @@ steps = sa.Table(
     sa.PrimaryKeyConstraint("turn_id", "n"),
 )
 
+# `wish` is a digest of tool and arguments, by which the same call is recognised.
 calls = sa.Table(
     "calls",
     metadata,
@@ -208,6 +210,7 @@ calls = sa.Table(
     sa.UniqueConstraint("turn_id", "step", "seq"),
 )
 
+# Long texts that the history only quotes; the tool `read_back` reads them by pages.
 originals = sa.Table(
     "originals",
     metadata,
@@ -305,6 +308,7 @@ budgets = sa.Table(
     sa.Column("free_per_day", MoneyType, nullable=False),
 )
 
+# Every movement of credit. Rows are only added; `budgets` holds their sums.
 entries = sa.Table(
     "entries",
     metadata,

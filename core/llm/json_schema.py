@@ -41,7 +41,7 @@ class _Comparison:
             if choices and all(any(True for _ in self.find(one, value, at, depth + 1)) for one in choices):
                 yield f"{at}: fits none of its forms"
         types = [schema["type"]] if isinstance(schema.get("type"), str) else _as_list(schema.get("type"))
-        if types and not any(_is(value, str(one)) for one in types):
+        if types and not any(_has_type(value, str(one)) for one in types):
             yield f"{at}: is no {' or '.join(map(str, types))}"
             return
         if "const" in schema and value != schema["const"]:
@@ -74,19 +74,19 @@ class _Comparison:
 
 def _check_sizes(schema: Mapping[str, Any], value: Any, at: str) -> Iterator[str]:
     for lowest, highest, size in (
-        ("minimum", "maximum", value if _is(value, "number") else None),
+        ("minimum", "maximum", value if _has_type(value, "number") else None),
         ("minLength", "maxLength", len(value) if isinstance(value, str) else None),
         ("minItems", "maxItems", len(value) if isinstance(value, list) else None),
     ):
         if size is None:
             continue
-        if _is(schema.get(lowest), "number") and size < schema[lowest]:
+        if _has_type(schema.get(lowest), "number") and size < schema[lowest]:
             yield f"{at}: is below {schema[lowest]}"
-        if _is(schema.get(highest), "number") and size > schema[highest]:
+        if _has_type(schema.get(highest), "number") and size > schema[highest]:
             yield f"{at}: is above {schema[highest]}"
 
 
-def _is(value: Any, kind: str) -> bool:
+def _has_type(value: Any, kind: str) -> bool:
     match kind:
         case "object":
             return isinstance(value, Mapping)

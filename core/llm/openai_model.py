@@ -96,7 +96,8 @@ class OpenAIModel:
                     messages, {"response_format": schema_format(name, schema)}, max_tokens
                 ), messages
             except _BadRequestError:
-                # The server may not know this dialect of schemas; with the schema in words, any server can answer.
+                # The server may not take this schema; with the schema in words, any server can answer. The next schema
+                # is tried again, since it may be one that the server takes.
                 pass
         question = schema_in_words(name, schema, messages)
         return self._ask_limited(question, {"response_format": {"type": "json_object"}}, max_tokens), question

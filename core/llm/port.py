@@ -54,7 +54,10 @@ class TokenUsage:
 
 @dataclass(frozen=True)
 class Decision:
-    """The model's text and the calls that it proposes; `cut` means that the answer ended at a length limit."""
+    """The model's text and the calls that it proposes.
+
+    `cut`: the answer ended at a length limit. `refused`: the model or a filter declined to answer.
+    """
 
     text: str
     calls: tuple[ProposedCall, ...]

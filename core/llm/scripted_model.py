@@ -22,7 +22,7 @@ def says(text: str, *calls: tuple[str, str]) -> Decision:
 
 
 class ScriptedModel:
-    """Gives the answers of the script in order and raises its errors; `requests` has the requests."""
+    """Gives the answers of the script in order and raises its errors; `requests` records what was asked."""
 
     def __init__(self, *script: Decision | LoopwrightError, verdicts: Sequence[dict[str, Any]] = ()) -> None:
         self._script = list(script)

@@ -57,6 +57,7 @@ def _parse_float(text: str) -> float:
 
 
 def _parse_int(text: str) -> int:
+    # Refuses an integer that is infinite as a float, as other readers would take it.
     _parse_float(text)
     return int(text)
 

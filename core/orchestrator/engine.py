@@ -93,19 +93,20 @@ class Engine:
     def send_all(self, events: Sequence[Mapping[str, Any]]) -> list[str]:
         """Send events, all or none, and return their ids; raises as `get` does."""
         url = f"{self.events_url}/e/{quote(self.event_key, safe='')}"
-        answer = self._answer(self._once("POST", url, None, list(events), None))
+        answer = self._read_answer(self._send_once("POST", url, None, list(events), None))
         return [str(one) for one in answer.get("ids") or ()] if isinstance(answer, dict) else []
 
     def _call(self, method: str, path: str, *, params: Mapping[str, Any] | None = None, body: object = None) -> Any:
+        """Call the API with the first key that the engine accepts, or without a key."""
         response = None
         for key in self.signing_keys or (None,):
-            response = self._once(method, self.api_url + path, params, body, key)
+            response = self._send_once(method, self.api_url + path, params, body, key)
             if response.status_code not in {401, 403}:
                 break
         assert response is not None
-        return self._answer(response)
+        return self._read_answer(response)
 
-    def _once(
+    def _send_once(
         self, method: str, url: str, params: Mapping[str, Any] | None, body: object, key: str | None
     ) -> httpx.Response:
         headers = {"authorization": bearer_of_key(key)} if key else {}
@@ -118,7 +119,8 @@ class Engine:
             # The message names no path, since that of an event ends with the event key.
             raise UnavailableError(f"the engine at {self.api_url} does not answer ({type(error).__name__})") from None
 
-    def _answer(self, response: httpx.Response) -> Any:
+    def _read_answer(self, response: httpx.Response) -> Any:
+        """Return the JSON of an answer, or raise the error that its status means."""
         status = response.status_code
         if status < 400:
             return _json(response)

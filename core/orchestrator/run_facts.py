@@ -44,6 +44,7 @@ def read_steps(root: Mapping[str, Any]) -> tuple[TraceStep, ...]:
         known = found.get(step_id)
         found[step_id] = _join_spans(known, step) if known else step
     named = [step for step in found.values() if step.name]
+    # A step that has not begun sorts last.
     return tuple(sorted(named, key=lambda step: step.started_at or "~"))
 
 
@@ -135,7 +136,7 @@ def queue_time(run_id: str) -> datetime | None:
 
 
 def was_unreached(error: Any) -> bool:
-    """Whether an engine's error means that the app could not be reached, in any of the allowed attempts.
+    """Tell whether an engine's error means that the app could not be reached, in any of the allowed attempts.
 
     A function can raise an error with the same text, so use this only for runs that the function itself did not end.
     """

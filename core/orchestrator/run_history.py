@@ -107,7 +107,7 @@ class RunHistory:
         """
         if status is not None and status not in STATUSES:
             raise InvalidError(f"no run has the status {status!r}; it is one of {', '.join(STATUSES)}")
-        app, fn_id = _function(function)
+        app, fn_id = _split_function(function)
         path = f"/v2/apps/{quote(app, safe='')}/functions/{quote(fn_id, safe='')}/runs" if app and fn_id else _ALL_RUNS
         found = self._list(path, since, cursor, max(1, min(limit, _MAX_LIMIT)))
         runs = [self._complete_run(run) for run in _runs_in(found) if fn_id is None or run.function == fn_id]
@@ -193,7 +193,7 @@ def _avoid_cache() -> dict[str, str]:
     return {"fresh": str(time.monotonic_ns())}
 
 
-def _function(name: str | None) -> tuple[str | None, str | None]:
+def _split_function(name: str | None) -> tuple[str | None, str | None]:
     if not name:
         return None, None
     app, _, fn_id = name.rpartition("/")

@@ -22,15 +22,17 @@ Beat = Callable[[], bool]
 def keep_beating(name: str, pause: float, beat: Beat) -> Iterator[None]:
     """Call `beat` every `pause` seconds during a block, in another thread; the last call ends before the block does."""
     heart = _Heart(name, pause, beat)
-    watch = _find_watch()
-    watch.add(heart)
+    queue = _find_queue()
+    queue.add(heart)
     try:
         yield
     finally:
-        watch.remove(heart)
+        queue.remove(heart)
 
 
 class _Heart:
+    """The beats of one block: due first at the time `first`, by its thread after that, until it is `over`."""
+
     def __init__(self, name: str, pause: float, beat: Beat) -> None:
         self.first = time.monotonic() + pause
         self.over = False
@@ -50,8 +52,11 @@ class _Heart:
             pass
 
 
-class _HeartWatch:
-    """Hearts whose first beat is to come, in a queue by its time; a removed heart stays in it until then."""
+class _HeartQueue:
+    """Hearts whose first beat is to come, by its time, and the thread that waits for it.
+
+    A heart that is removed earlier stays in the queue until that time.
+    """
 
     def __init__(self) -> None:
         self.process = os.getpid()
@@ -64,6 +69,7 @@ class _HeartWatch:
         with self._changed:
             heapq.heappush(self._queue, (heart.first, next(self._numbers), heart))
             if self._queue[0][2] is not heart:
+                # The thread waits for an earlier beat already.
                 return
             if self._thread is None:
                 self._thread = threading.Thread(target=self._start_due, name="heartbeats", daemon=True)
@@ -88,11 +94,11 @@ class _HeartWatch:
                     heart.start()
 
 
-_watches: list[_HeartWatch] = []
+_queues: list[_HeartQueue] = []
 
 
-def _find_watch() -> _HeartWatch:
-    """Return the watch of this process; a forked process needs a new one, without its parent's threads and locks."""
-    if not _watches or _watches[-1].process != os.getpid():
-        _watches[:] = [_HeartWatch()]
-    return _watches[-1]
+def _find_queue() -> _HeartQueue:
+    """Return the queue of this process; a forked process needs a new one, without its parent's threads and locks."""
+    if not _queues or _queues[-1].process != os.getpid():
+        _queues[:] = [_HeartQueue()]
+    return _queues[-1]

@@ -101,6 +101,7 @@ def _rebuild_broken(search: SearchDependencies, workspace_id: str, state: IndexS
 def _run_as_owner(
     search: SearchDependencies, workspace_id: str, within: float, act: Callable[[StillTime], bool]
 ) -> SyncResult:
+    """Act under the lease of the index, which one process has at a time, with `within` seconds for its batches."""
     holder = search.database.ids.new("sync")
     until = time.monotonic() + within
     with hold_lease(search.database, LEASE, holder, _LEASE_LENGTH) as acquired:

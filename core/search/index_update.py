@@ -29,7 +29,7 @@ StillTime = Callable[[], bool]
 
 
 def is_pending(model: str) -> sa.ColumnElement[bool]:
-    """The condition of entries that the index must still take in (with vectors of `model`) or remove."""
+    """Return the condition of entries that the index must still take in (with vectors of `model`) or remove."""
     return sa.and_(
         search_entries.c.indexed_at.is_(None),
         sa.or_(search_entries.c.model == model, search_entries.c.removed_at.is_not(None)),
@@ -37,7 +37,7 @@ def is_pending(model: str) -> sa.ColumnElement[bool]:
 
 
 def is_of_other_model(search: SearchDependencies) -> sa.ColumnElement[bool]:
-    """The condition of entries with vectors of another model, to be embedded again.
+    """Return the condition of entries with vectors of another model, to be embedded again.
 
     The embedder by spelling replaces no vectors of a better one.
     """
@@ -82,14 +82,15 @@ def _put_and_remove(search: SearchDependencies, workspace_id: str, collection: s
         present = [row for row in rows if row.removed_at is None]
         search.index.put(collection, workspace_id, [_item(row) for row in present])
         if removed:
-            _remove(search, workspace_id, removed)
+            _remove_everywhere(search, workspace_id, removed)
         with search.database.transaction(workspace_id, "search.followed") as scope:
             scope.change(scope.update(search_entries).where(_unchanged(present)).values(indexed_at=scope.now))
             scope.change(scope.delete(search_entries).where(_unchanged(removed)))
     return True
 
 
-def _remove(search: SearchDependencies, workspace_id: str, removed: Sequence[sa.Row[Any]]) -> None:
+def _remove_everywhere(search: SearchDependencies, workspace_id: str, removed: Sequence[sa.Row[Any]]) -> None:
+    """Remove entries from the collections of all models, since another one may still have them."""
     with search.database.reading(workspace_id) as scope:
         names = collections.list_collections(scope).values()
     for name in names:
@@ -149,7 +150,7 @@ class IndexState:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is indexed and nothing is pending."""
+        """Tell whether nothing is indexed and nothing is pending."""
         return self.collection is None and not self.waiting
 
 
@@ -168,12 +169,13 @@ def read_index_state(search: SearchDependencies, workspace_id: str) -> IndexStat
 
 
 def is_index_whole(search: SearchDependencies, state: IndexState) -> bool:
-    """Whether the index seems complete; raises IndexAwayError, or IndexBrokenError when it answers wrongly."""
+    """Tell whether the index seems complete; raises IndexAwayError, or IndexBrokenError when it answers wrongly."""
     if (collection := state.collection) is None:
         return state.indexed == 0
     if search.index.count(collection.name) != state.indexed:
         return False
     if (probe := state.probe) is not None:
+        # What it finds does not matter: an index that is broken raises.
         search.index.near(collection.name, probe.where, probe.vector, 1, _PROBE_SECONDS)
     now = search.database.clock.now()
     return collection.compared_at is not None and now - collection.compared_at < _COMPARED_EVERY

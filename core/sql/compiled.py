@@ -26,7 +26,7 @@ _Converter: TypeAlias = Callable[[Any], Any]
 
 
 class StatementResult:
-    """The rows that a statement found or returned, and how many it met (-1: not known)."""
+    """The rows that a statement found or returned, and how many rows it matched (-1: not known)."""
 
     def __init__(self, rows: Sequence[Row[Any]], rowcount: int) -> None:
         self._rows = rows

@@ -14,12 +14,12 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 _LONGEST_REST = 1.0
-"""Seconds after which the server may have closed a connection: it goes back to the pool, which tries what it gives."""
+"""Seconds after which a resting connection goes back to the pool, which checks it: the server may have closed it."""
 _MOST_RESTING = 8
 
 
 class Connections:
-    """Of one engine. Each is used by one thread at a time, and the one that rested the shortest comes first."""
+    """Open connections of one engine, each lent to one thread at a time, the one that was used last first."""
 
     def __init__(self, engine: sa.Engine, lost: Callable[[], None]) -> None:
         self._engine = engine
@@ -28,9 +28,9 @@ class Connections:
 
     @contextmanager
     def one(self) -> Iterator[Connection]:
-        """A connection for a transaction, which has ended when the block is left; one that failed is not kept.
+        """Lend a connection for a block that begins and ends one transaction; after an error it is not kept.
 
-        Where it was lost, others probably are too: `lost` is called, which is to `forget` them all.
+        Where the connection was lost, others probably are too, so `lost` is called, which must `forget` them all.
         """
         connection = self._take()
         try:
@@ -47,7 +47,7 @@ class Connections:
             connection.close()
 
     def forget(self) -> None:
-        """Trust no connection that rests, here or in the pool."""
+        """Close every resting connection, here and in the pool, since the server may have closed them."""
         with suppress(IndexError):
             while True:
                 connection, _ = self._resting.pop()
@@ -56,7 +56,7 @@ class Connections:
         self._engine.dispose()
 
     def close(self) -> None:
-        """Give back what rests."""
+        """Give the resting connections back to the pool."""
         with suppress(IndexError):
             while True:
                 self._resting.pop()[0].close()

@@ -86,6 +86,8 @@ class PostgresSession(extensions.connection):
 
 
 class _Cursor(extensions.cursor):
+    """A cursor that sends what waits in its session ahead of its statement."""
+
     connection: PostgresSession
 
     def execute(self, query: Any, vars: _Values = None) -> None:

@@ -34,6 +34,7 @@ class SessionStatement:
     Its name in the session is a hash of its text, so two statements never share one.
     """
 
+    # Whether sessions keep what they prepare; False for the whole process once one has not.
     _kept = True
 
     def __init__(self, sql: str) -> None:

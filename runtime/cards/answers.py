@@ -49,7 +49,10 @@ class CardAnswers:
         return cls(joined)
 
     def act_on(self, scope: Scope, card: Card) -> None:
-        """Run the handler of an answered card. An unknown act is never treated as no act."""
+        """Run the handler of an answered card, or deliver the answer where there is none.
+
+        A card with an unknown act is delivered too: the handler of its kind without an act does not run.
+        """
         self.handlers.get((card.kind, card.act), deliver_card_answer)(scope, card)
 
 
@@ -90,7 +93,7 @@ def answer_card(
         )
     )
     if not won:
-        raise _not_open(get_card(scope, card_id))
+        raise _make_closed_error(get_card(scope, card_id))
     note_card_change(scope, card_id, card.task_id)
     if card.task_id is not None:
         plan = card.subject.get("plan") if card.kind == CardKind.CHECKPOINT else None
@@ -183,7 +186,7 @@ def _check_task(scope: Scope, card: Card, status: TaskStatus) -> None:
         )
 
 
-def _not_open(card: Card) -> ConflictError:
+def _make_closed_error(card: Card) -> ConflictError:
     if card.state == CardState.ANSWERED:
         first = {
             "option": card.answer_option,

@@ -52,13 +52,13 @@ def replace_message(scope: Scope, message_id: str, text: str, *, person_id: str,
         to_card_id=old.to_card_id,
         created_at=scope.now,
     )
-    _rename_task(scope, old, messages.get_message(scope, new_id))
+    _update_task_created_from(scope, old, messages.get_message(scope, new_id))
     scope.changed("message", new_id)
     scope.ring(Bell(MessageReceived(workspace_id=scope.workspace_id, message_id=new_id), id=new_id))
     return messages.get_message(scope, new_id)
 
 
-def _rename_task(scope: Scope, old: Message, new: Message) -> None:
+def _update_task_created_from(scope: Scope, old: Message, new: Message) -> None:
     """Set the goal and asker of the task that was created from the old message, where there is one, by the new one."""
     first = _first_message_id(scope, old.id)
     created_from_it = sa.or_(tasks.c.cause == first, tasks.c.cause.startswith(f"{first}:", autoescape=True))
@@ -87,8 +87,8 @@ def _withdraw(scope: Scope, old: Message, state: MessageState, replaced_by: str 
         lock_task_with_turn(scope, old.task_id)
     _void_question(scope, message_id)
     _reopen_question(scope, old)
-    # The inbox row is changed first: a claim changes the same row, so exactly one of the two wins.
     item = _inbox_item(scope, message_id)
+    # Not delivered yet: only the message changes.
     if item is None and set_message_state(
         scope, message_id, state, was=(MessageState.RECEIVED, MessageState.ROUTED), replaced_by=replaced_by
     ):
@@ -96,6 +96,7 @@ def _withdraw(scope: Scope, old: Message, state: MessageState, replaced_by: str 
     # If there was no row at first, a delivery may have come in between.
     item = item or _inbox_item(scope, message_id)
     if item is not None:
+        # The inbox row is changed before the message: a claim changes the same row, so exactly one of the two wins.
         won = scope.change(
             scope.update(inbox)
             .where(inbox.c.id == item.id, inbox.c.state == InputState.DELIVERED)

@@ -52,6 +52,7 @@ def render_history(
     )
     cache.put(turn.id, past.settled)
     first = size.first_shown_step(past.total)
+    # The oldest steps were perhaps not read, so the place of the first one is counted from the end.
     shown = past.steps[len(past.steps) - (past.total - first) :]
     left_out = size.first_step_that_fits([len(one.text) for one in shown], first)
     shown = shown[left_out - first :]

@@ -12,8 +12,10 @@ from typing import Any
 
 MOST_SHOWN_STEPS = 60
 STEP_BLOCK = 20
+"""Steps by which the first one shown moves when there are more than `MOST_SHOWN_STEPS`."""
 MOST_HISTORY_CHARACTERS = 200_000
 SMALL_STEP_BLOCK = 5
+"""Steps by which it moves when they have more than `MOST_HISTORY_CHARACTERS`."""
 _SHORTEST = 200
 _KEPT_OF_A_STRING = 300
 
@@ -25,7 +27,10 @@ def first_shown_step(total: int) -> int:
 
 
 def first_step_that_fits(sizes: Sequence[int], first: int) -> int:
-    """Return the first step to show, where the steps from `first` on have these sizes; the last is always shown."""
+    """Return the first step to show so that the rest fits, in whole small blocks; the last step is always shown.
+
+    `sizes` are the characters of the steps from number `first` on.
+    """
     left = sum(sizes)
     start = first
     for n, size in enumerate(sizes[:-1], start=first):

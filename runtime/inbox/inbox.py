@@ -81,7 +81,7 @@ def store_input(scope: Scope, task_id: str, kind: InputKind, ref_id: str) -> boo
     )
     if not added:
         moved = scope.update(inbox).where(_is(task_id, kind, ref_id), inbox.c.state == InputState.MOVED)
-        # It looks untried, since no step has claimed it after its return.
+        # Reset it as if no step had tried it, so that `find_untried_input` finds it.
         as_new = {
             "id": scope.ids.new("in"),
             "state": InputState.DELIVERED,
@@ -143,7 +143,7 @@ def consume_inbox(scope: Scope, items: list[InboxItem], turn_id: str, step: int)
 
 
 def unclaim_inbox(scope: Scope, task_id: str) -> None:
-    """Make claimed but unread inputs deliverable again; which turn has tried them stays noted."""
+    """Make claimed inputs unread again; their `turn_id` and `step` still say which step has tried them."""
     scope.change(
         scope.update(inbox)
         .where(inbox.c.task_id == task_id, inbox.c.state == InputState.CLAIMED)
@@ -162,7 +162,7 @@ def supersede_inbox(scope: Scope, task_id: str) -> None:
 
 
 def find_untried_input(scope: Scope, task_id: str, turn_id: str, since: datetime) -> str | None:
-    """Return the id of the oldest unread input since `since` that no step of the turn has tried to read."""
+    """Return the id of the oldest unread input stored after `since` that no step of the turn has tried to read."""
     untried = sa.or_(inbox.c.turn_id.is_(None), inbox.c.turn_id != turn_id)
     mine = sa.and_(inbox.c.task_id == task_id, inbox.c.state == InputState.DELIVERED)
     query = scope.select(inbox.c.id).where(mine, inbox.c.created_at > since, untried)
@@ -171,17 +171,17 @@ def find_untried_input(scope: Scope, task_id: str, turn_id: str, since: datetime
 
 
 def list_read_by_turns(scope: Scope, turn_ids: Sequence[str]) -> list[InboxItem]:
-    """What the steps of these turns have read, in the order of reading."""
+    """List what the steps of these turns have read, in the order of reading."""
     return [_item_from_row(row) for row in scope.rows(_READ_BY_TURNS, of_turns=list(turn_ids))]
 
 
 def list_read_after_step(scope: Scope, task_id: str, turn_id: str, step: int) -> list[InboxItem]:
-    """What the steps of a task's turn after this one have read, in the order of reading."""
+    """List what the steps of a turn after `step` have read, in the order of reading."""
     return [_item_from_row(row) for row in scope.rows(_READ_AFTER, task=task_id, of_turn=turn_id, of_step=step)]
 
 
 def find_last_message_read(scope: Scope, task_id: str) -> str | None:
-    """The message that a task has read last; None when it has read none."""
+    """Return the id of the message that a task has read last; None when it has read none."""
     query = scope.select(inbox).where(
         inbox.c.task_id == task_id, inbox.c.kind == InputKind.MESSAGE, inbox.c.state == InputState.CONSUMED
     )

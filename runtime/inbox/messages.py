@@ -200,7 +200,10 @@ def list_task_messages(scope: Scope, task_id: str, limit: int = 200) -> list[Mes
 
 
 def list_main_messages(scope: Scope, person_id: str, limit: int = 40) -> list[Message]:
-    """List the newest messages of a person's main thread, oldest first, without those that were withdrawn."""
+    """List the newest messages of a person's main thread, oldest first, without those that were withdrawn.
+
+    A message sent in Main belongs to the thread even where it was routed to a task, and so do the replies of tasks.
+    """
     query = scope.select(messages).where(
         messages.c.person_id == person_id,
         messages.c.state.not_in(WITHDRAWN_MESSAGE_STATES),

@@ -47,7 +47,7 @@ _PLAN_USED = statements.select(_SUM, sa.func.count(reservations.c.order_id).labe
 _SKILL_USED = statements.select(_SUM).where(
     reservations.c.day == sa.bindparam("that_day"), reservations.c.skill_id == sa.bindparam("skill")
 )
-_MOVE = statements.update(budgets).values(
+_ADD_TO_SUMS = statements.update(budgets).values(
     balance=budgets.c.balance + sa.bindparam("more_balance", type_=budgets.c.balance.type),
     reserved=budgets.c.reserved + sa.bindparam("more_reserved", type_=budgets.c.reserved.type),
 )
@@ -55,7 +55,7 @@ _MOVE = statements.update(budgets).values(
 
 @dataclass(frozen=True)
 class Budget:
-    """The budget of a workspace. `balance` is granted less charged credit; `reserved` of it is held for open orders.
+    """The budget of a workspace. `balance` is the credit granted less that charged; `reserved` of it is held.
 
     `spent_today` is what today's orders under the free allowance cost, held amounts included. The day is the date in
     the workspace's time zone.
@@ -302,5 +302,5 @@ def _add_entry(
         at=scope.now,
     )
     if added:
-        scope.change(_MOVE, more_balance=balance, more_reserved=reserved)
+        scope.change(_ADD_TO_SUMS, more_balance=balance, more_reserved=reserved)
     return added

@@ -89,7 +89,7 @@ GuardVerdict = CallAllowed | NeedsQuote | NeedsConfirmation | CallRefused
 
 def judge_call(facts: CallFacts) -> GuardVerdict:
     """Decide by permission, then autonomy, then budget, over the facts alone."""
-    return _permission(facts) or refuse_at_checkpoint(facts.effect, facts.at_checkpoint) or _budget(facts)
+    return _refuse_by_facts(facts) or refuse_at_checkpoint(facts.effect, facts.at_checkpoint) or _judge_effect(facts)
 
 
 def refuse_by_role(effect: Effect, role: str | None) -> CallRefused | None:
@@ -111,6 +111,7 @@ def has_open_checkpoint(scope: Scope, task_id: str | None) -> bool:
 
 def refuse_at_checkpoint(effect: Effect, held: bool) -> CallRefused | None:
     """Apply the rule of autonomy by itself: refuse calls that change or cost something while a checkpoint is open."""
+    # A call that cannot be undone is not refused here: it needs a person's confirmation anyway.
     if effect in (Effect.WRITE, Effect.PAID) and held:
         return CallRefused("autonomy", "a checkpoint card is open; wait for the person's answer")
     return None
@@ -122,7 +123,8 @@ def read_role(scope: Scope, person_id: str) -> str | None:
     return role
 
 
-def _permission(facts: CallFacts) -> CallRefused | None:
+def _refuse_by_facts(facts: CallFacts) -> CallRefused | None:
+    """Refuse by the rules of permission and of the task; None where both allow the call."""
     if refused := refuse_by_role(facts.effect, facts.role):
         return refused
     if facts.effect is Effect.READ:
@@ -134,19 +136,19 @@ def _permission(facts: CallFacts) -> CallRefused | None:
     return None
 
 
-def _budget(facts: CallFacts) -> GuardVerdict:
+def _judge_effect(facts: CallFacts) -> GuardVerdict:
     match facts.effect:
         case Effect.READ | Effect.WRITE:
             return CallAllowed()
         case Effect.IRREVERSIBLE:
             return NeedsConfirmation()
         case Effect.PAID:
-            return _paid(facts)
+            return _judge_paid(facts)
         case _:
             assert_never(facts.effect)
 
 
-def _paid(facts: CallFacts) -> GuardVerdict:
+def _judge_paid(facts: CallFacts) -> GuardVerdict:
     amount, unit, budget = facts.amount, facts.currency, facts.budget
     if unit != budget.currency:
         return CallRefused(
@@ -162,7 +164,7 @@ def _paid(facts: CallFacts) -> GuardVerdict:
         if over.contested is not None:
             last += f", and {over.contested} was billed, which is contested"
         return NeedsQuote("overcharge", f"{last}, so the next one is asked about")
-    if above := _allowance(facts):
+    if above := _find_exceeded_limit(facts):
         return above
     if amount > budget.available:
         needed, left = format_amount(amount, unit), format_amount(budget.available, unit)
@@ -170,11 +172,11 @@ def _paid(facts: CallFacts) -> GuardVerdict:
     return CallAllowed()
 
 
-def _allowance(facts: CallFacts) -> NeedsQuote | None:
+def _find_exceeded_limit(facts: CallFacts) -> NeedsQuote | None:
     """Return why the call exceeds the task's plan, or the free allowance if there is no plan; None if it does not."""
     amount, unit, budget = facts.amount, facts.currency, facts.budget
     if facts.plan is not None:
-        outside = _outside(facts.plan, facts)
+        outside = _explain_outside(facts.plan, facts)
         return None if outside is None else NeedsQuote("plan", outside)
     if amount > budget.free_per_operation:
         free = format_amount(budget.free_per_operation, unit)
@@ -187,7 +189,7 @@ def _allowance(facts: CallFacts) -> NeedsQuote | None:
     return None
 
 
-def _outside(plan: Plan, facts: CallFacts) -> str | None:
+def _explain_outside(plan: Plan, facts: CallFacts) -> str | None:
     """Return why the plan does not cover a call; None where it does."""
     if plan.expires_at is not None and plan.expires_at <= facts.now:
         return f"the plan was approved until {plan.expires_at:%Y-%m-%d %H:%M} UTC"
@@ -218,7 +220,7 @@ def gather_call_facts(
     A task that a program asked for, or has written to, counts as a program's, even while it works on a person's
     message.
     """
-    task = None if task_id is None else _task(scope, task_id)
+    task = None if task_id is None else _find_task(scope, task_id)
     used = PlanUse(Decimal(0), 0) if task is None else credits.read_plan_use(scope, task.id)
     return CallFacts(
         effect=effect,
@@ -242,7 +244,7 @@ def _is_a_programs(scope: Scope, task: Task) -> bool:
     return task.asked_by == "program" or inbox.has_program_spoken(scope, task.id)
 
 
-def _task(scope: Scope, task_id: str) -> Task | None:
+def _find_task(scope: Scope, task_id: str) -> Task | None:
     try:
         return tasks.get_task(scope, task_id)
     except NotFoundError:

@@ -61,29 +61,30 @@ def decide_step(
         fence,
         turn,
     ):
-        found = None if turn.task_id is None else snapshot.read_before_decision(scope, turn.task_id, turn_id, n)
-        if found.decided if found is not None else ledger_queries.find_step(scope, turn_id, n) is not None:
+        # Main has no task, and so no snapshot.
+        before = None if turn.task_id is None else snapshot.read_before_decision(scope, turn.task_id, turn_id, n)
+        if before.decided if before is not None else ledger_queries.find_step(scope, turn_id, n) is not None:
             fence.release(scope)
             return StoredDecision(len(ledger_queries.list_calls_of_step(scope, turn_id, n)))
-        if _is_over(scope, fence, turn, found):
+        if _end_if_over(scope, fence, turn, before):
             return _NOTHING_MORE
-        _check_repetition(scope, turn, n, found)
+        _check_repetition(scope, turn, n, before)
         # Input that comes after the snapshot is read by a later step, like input that comes while the model thinks.
-        items = inbox.claim_inbox(scope, found.task.id, turn_id, n) if found is not None and found.unread else []
-        if n == 1 and found is not None and not items:
+        items = inbox.claim_inbox(scope, before.task.id, turn_id, n) if before is not None and before.unread else []
+        if n == 1 and before is not None and not items:
             # With the task locked, a delivery waits for this transaction or was committed before this second claim.
-            tasks.lock_task(scope, found.task.id)
-            items = inbox.claim_inbox(scope, found.task.id, turn_id, n)
-            if not items and entry.end_turn_without_input(scope, fence, turn, found.task.id):
+            tasks.lock_task(scope, before.task.id)
+            items = inbox.claim_inbox(scope, before.task.id, turn_id, n)
+            if not items and entry.end_turn_without_input(scope, fence, turn, before.task.id):
                 return _NOTHING_MORE
-        if found is not None and found.blocked:
+        if before is not None and before.blocked:
             # The task works again, so the question whether to try again is void.
-            cards.close_open_cards(scope, found.task.id, CardState.SUPERSEDED, kinds=(CardKind.BLOCKED,))
+            cards.close_open_cards(scope, before.task.id, CardState.SUPERSEDED, kinds=(CardKind.BLOCKED,))
     with renew_while(dependencies.database, workspace_id, fence, dependencies.lease):
         try:
             with dependencies.database.reading(workspace_id) as scope:
                 request = model_request.build_request(
-                    scope, turn, items, dependencies, None if found is None else found.task
+                    scope, turn, items, dependencies, None if before is None else before.task
                 )
             with crash.around("model.ask"):
                 decision = dependencies.model.decide(request.messages, request.tools)
@@ -98,17 +99,18 @@ def decide_step(
     return StoredDecision(len(decision.calls)) if recorded else _NOTHING_MORE
 
 
-def _is_over(scope: Scope, fence: TurnFence, turn: Turn, found: DecisionSnapshot | None) -> bool:
-    """Tell whether a person has ended or paused this work, or withdrawn the message, since the last step."""
-    if found is None:
+def _end_if_over(scope: Scope, fence: TurnFence, turn: Turn, before: DecisionSnapshot | None) -> bool:
+    """Release the lease if a person has ended or paused the work, or withdrawn the message; return whether so."""
+    if before is None:
         return _end_if_withdrawn(scope, fence, turn)
-    if found.task.status not in RESTING_TASK_STATUSES:
+    if before.task.status not in RESTING_TASK_STATUSES:
         return False
     fence.release(scope)
     return True
 
 
 def _end_if_withdrawn(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
+    """End a turn of Main whose message was withdrawn; return whether it was."""
     state = messages.get_message(scope, turn.message_id or "").state
     if state not in WITHDRAWN_MESSAGE_STATES:
         return False
@@ -116,11 +118,11 @@ def _end_if_withdrawn(scope: Scope, fence: TurnFence, turn: Turn) -> bool:
     return True
 
 
-def _check_repetition(scope: Scope, turn: Turn, n: int, found: DecisionSnapshot | None) -> None:
+def _check_repetition(scope: Scope, turn: Turn, n: int, before: DecisionSnapshot | None) -> None:
     """Raise ModelError for a turn with too many decisions, or with a call that keeps failing."""
     if n > MOST_DECISIONS_OF_TURN:
         raise ModelError(f"the turn took {MOST_DECISIONS_OF_TURN} decisions and came to no end")
-    may_repeat = n > proceed.MOST_REPEATS and (found is None or found.failed)
+    may_repeat = n > proceed.MOST_REPEATS and (before is None or before.failed)
     stuck = proceed.find_repeated_failure(ledger_queries.list_failed_calls(scope, turn.id)) if may_repeat else None
     if stuck is not None:
         why = f": {stuck.reason}" if stuck.reason else ""
@@ -146,6 +148,7 @@ def _record_decision(
     items: list[InboxItem],
     request: model_request.DecisionRequest,
 ) -> bool:
+    """Store the decision, mark what it has read and release the lease; False if Main's message was withdrawn."""
     if turn.message_id is not None:
         fence.check(scope)
         read = set_message_state(

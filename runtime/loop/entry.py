@@ -19,7 +19,10 @@ from runtime.turns.rows import Turn
 CAUSE_AFTER, CAUSE_RESUMED = "after:", "resume:"
 """Prefixes of the causes of turns that have work to do even without input."""
 CAUSE_UNREAD = "heard:"
-"""Prefix of the cause of a turn that follows another one only because of input that came meanwhile."""
+"""Prefix of the cause of a turn that follows another one only because of input that came meanwhile.
+
+The causes `unread:…` are others: of turns that are queued for input as by its delivery.
+"""
 _NOTHING_LEFT = "what it was made for was taken back"
 _NOTHING_NEW = "what it was woken for was taken back"
 
@@ -81,11 +84,11 @@ def _event_of_turn(scope: Scope, turn: Turn) -> TurnRequested | MainRequested:
 
 
 def end_turn_without_input(scope: Scope, fence: TurnFence, turn: Turn, task_id: str) -> bool:
-    """End a turn that was queued for input and finds none at its first step; return whether it did.
+    """Settle a turn that finds no input at its first step; return False where it has work to do all the same.
 
     The task must be locked. A task all of whose input was withdrawn is stopped, unless a replacement is on its way. A
-    task that has read something before gets back the status it had when it was woken; where the input came while the
-    turn before was at work, the close of this turn decides.
+    turn that was queued for input of the turn before only releases the lease, and its close decides how the task goes
+    on. Any other turn for input ends here, and its task gets back the status it had when it was woken.
     """
     if inbox.is_all_withdrawn(scope, task_id):
         fence.close(scope, TurnStatus.STOPPED, _NOTHING_LEFT)

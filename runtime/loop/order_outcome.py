@@ -19,7 +19,8 @@ def record_order_outcome(
     """Record that an order is final, in the transaction that makes it so.
 
     `open_orders` are the task's orders that are not final yet; the last awaited one queues the turn. A task that has
-    ended gets no input and is not woken. A light task whose order succeeded is done without a turn.
+    ended gets no input and is not woken. A light task is done without a turn, once its last order
+    has succeeded.
     """
     if task_id is None:
         return

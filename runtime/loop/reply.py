@@ -53,10 +53,10 @@ def _send_to(scope: Scope, turn: Turn, text: str, reply_to: str | None, cause: s
     # A message that is gone must not keep the reply from the task's own thread.
     original = next(iter(messages.list_messages_by_ids(scope, [reply_to] if reply_to else [])), None)
     task = None if turn.task_id is None else tasks.get_task(scope, turn.task_id)
-    spoken_to = task or original
-    assert spoken_to is not None
+    task_or_message = task or original
+    assert task_or_message is not None
     # On a channel the reply goes to the author of the message; on the pages, to the person of the task.
-    to = original if original is not None and original.channel_id is not None else spoken_to
+    to = original if original is not None and original.channel_id is not None else task_or_message
     messages.store_agent_message(
         scope,
         person_id=to.person_id,
@@ -64,7 +64,7 @@ def _send_to(scope: Scope, turn: Turn, text: str, reply_to: str | None, cause: s
         task_id=turn.task_id,
         reply_to=reply_to,
         cause=cause,
-        language=spoken_to.language,
+        language=task_or_message.language,
         turn_id=turn.id,
     )
 

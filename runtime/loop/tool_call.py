@@ -58,20 +58,21 @@ def run_call(
         fence,
         turn,
     ):
-        found = None if turn.task_id is None else snapshot.read_before_call(scope, turn.task_id, call_id)
-        call = ledger_queries.get_call(scope, call_id) if found is None else found.call
+        # Main has no task, and so no snapshot.
+        before = None if turn.task_id is None else snapshot.read_before_call(scope, turn.task_id, call_id)
+        call = ledger_queries.get_call(scope, call_id) if before is None else before.call
         if call.status in FINISHED_CALL_STATUSES:
             fence.release(scope)
             return _call_end(call)
-        context = _context(scope, dependencies, fence, workspace_id, turn, call, found)
+        context = _context(scope, dependencies, fence, workspace_id, turn, call, before)
         known = dependencies.tools_for(context.task_id)
         tool = known.get(call.tool)
-        arguments = _arguments(tool, call, known)
+        arguments = _parse_arguments(tool, call, known)
         if tool is None or isinstance(arguments, ToolResult):
             assert isinstance(arguments, ToolResult)
             ledger.record_result(scope, fence, call, CallStatus.FAILED, arguments)
             return CallEnd(CallStatus.FAILED, False)
-        if call.status == CallStatus.PROPOSED and _is_repeated(scope, call, found):
+        if call.status == CallStatus.PROPOSED and _is_repeated(scope, call, before):
             ledger.record_result(scope, fence, call, CallStatus.FAILED, _REPEATED_CALL)
             return CallEnd(CallStatus.FAILED, False)
         if refused := _refused(scope, tool, context):
@@ -99,8 +100,9 @@ def run_call(
     return CallEnd(status, ends=call.tool == "finish" and result.ok)
 
 
-def _is_repeated(scope: Scope, call: Call, found: CallSnapshot | None) -> bool:
-    if found is not None and found.earlier_successes < proceed.MOST_REPEATS:
+def _is_repeated(scope: Scope, call: Call, before: CallSnapshot | None) -> bool:
+    # The snapshot counts the same calls whatever their results, which nearly always answers without another query.
+    if before is not None and before.earlier_successes < proceed.MOST_REPEATS:
         return False
     return proceed.is_made_often(call.effect, ledger_queries.list_same_calls(scope, call))
 
@@ -147,10 +149,10 @@ def _context(
     workspace_id: str,
     turn: Turn,
     call: Call,
-    found: CallSnapshot | None,
+    before: CallSnapshot | None,
 ) -> CallContext:
-    if found is not None:
-        person_id, asked_by, language = found.person_id, found.asked_by, found.language
+    if before is not None:
+        person_id, asked_by, language = before.person_id, before.asked_by, before.language
     else:
         message = messages.get_message(scope, turn.message_id or "")
         person_id, asked_by, language = message.person_id, message.asked_by, message.language or "en"
@@ -167,7 +169,8 @@ def _context(
     )
 
 
-def _arguments(tool: Tool | None, call: Call, known: Any) -> BaseModel | ToolResult:
+def _parse_arguments(tool: Tool | None, call: Call, known: Any) -> BaseModel | ToolResult:
+    """Parse a call's arguments; return a failed result for an unknown tool (None) or arguments that do not fit."""
     if tool is None:
         return ToolResult({"message": f"there is no tool {call.tool}; there are {', '.join(sorted(known))}"}, ok=False)
     try:

@@ -223,6 +223,7 @@ def _count_turns_without_input(scope: Scope, task_id: str, most: int) -> int:
 
 
 def _missing(facts: TurnFacts) -> str:
+    """Say what the turns lacked that count as too many: input if this one has progressed, else results."""
     return "a word from anybody; shall it go on?" if facts.progressed else "a new result"
 
 
@@ -233,7 +234,7 @@ def _has_progress(calls: Sequence[Call]) -> bool:
 
 
 def _open_checkpoint(scope: Scope, turn: Turn, task: Task, n: int) -> str:
-    """Open the card of a checkpoint that the model has not asked about; return its id. Each turn opens another one."""
+    """Open the card of a checkpoint that the model has not asked about; return its id. Each turn opens its own."""
     step = next(step for step in checklist.list_checklist(scope, task.id) if step.n == n)
     card = cards.open_card(
         scope,

@@ -43,7 +43,7 @@ class TaskWait:
     ended_at: datetime | None
 
 
-def _wait(row: sa.Row[Any]) -> TaskWait:
+def _wait_from_row(row: sa.Row[Any]) -> TaskWait:
     fields = dict(row._mapping)
     fields.pop("workspace_id")
     fields["kind"] = WaitKind(fields["kind"])
@@ -53,7 +53,7 @@ def _wait(row: sa.Row[Any]) -> TaskWait:
 
 def find_wait(scope: Scope, task_id: str) -> TaskWait | None:
     row = scope.first(_CURRENT, task=task_id)
-    return None if row is None else _wait(row)
+    return None if row is None else _wait_from_row(row)
 
 
 def begin_wait(scope: Scope, task_id: str, turn_id: str, kind: WaitKind, refs: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ from runtime.turns import ledger_queries, rows
 from runtime.turns.ledger import Call
 
 PAGE = 7_000
-"""Characters of a page; even one of quotes only, which JSON writes as two each, fits into one result."""
+"""Characters of a page; even a page of quotation marks, each of which JSON writes as two, fits into one result."""
 
 
 def list_effects_of_call(scope: Scope, call_id: str) -> Sequence[Mapping[str, Any]]:
@@ -181,6 +181,7 @@ class ReadBack:
 
 
 def _text_of(scope: Scope, call: CallContext, ref: str) -> str:
+    """Return the whole text of a stored original, a message, a call's result or a task's goal, by its id."""
     row = scope.first(scope.select(originals).where(originals.c.id == ref))
     if row is not None:
         return str(row.text)

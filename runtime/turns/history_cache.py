@@ -21,7 +21,10 @@ class RenderedStep:
 
 @dataclass(frozen=True)
 class RenderedHistory:
-    """The newest steps of a task, up to step `last` of the turn; `total` counts all steps the task has ever taken."""
+    """The newest steps of a task, up to step `last` of the cached turn, which is 0 if the turn has none yet.
+
+    `total` counts all steps that the task has taken up to there, also those that are not held.
+    """
 
     last: int
     total: int

@@ -47,7 +47,11 @@ _LATE = (
 
 @dataclass(frozen=True)
 class Step:
-    """One model decision; its calls are rows of another table."""
+    """One model decision; its calls are rows of another table.
+
+    `layers` are digests of the parts of the request, `facts` the ids of what the memory gave. `cut` and `refused` are
+    those of the decision.
+    """
 
     turn_id: str
     n: int

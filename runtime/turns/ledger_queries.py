@@ -69,7 +69,7 @@ _GROWTH = (
     .where(steps.c.turn_id == _TURN, steps.c.n > _STEP)
     .order_by(steps.c.n, calls.c.seq)
 )
-_LIKE = (
+_SAME_CALLS = (
     statements.select(calls.c.step, calls.c.result)
     .where(calls.c.turn_id == _TURN, calls.c.wish == sa.bindparam("wished"), calls.c.step < _STEP, calls.c.ok)
     .order_by(calls.c.step, calls.c.seq)
@@ -164,7 +164,7 @@ def get_call(scope: Scope, call_id: str) -> Call:
 
 def list_same_calls(scope: Scope, call: Call) -> list[EarlierCall]:
     """List the successful calls of the same turn with the same tool and arguments, from earlier steps."""
-    rows = scope.rows(_LIKE, turn=call.turn_id, wished=call.wish, of_step=call.step)
+    rows = scope.rows(_SAME_CALLS, turn=call.turn_id, wished=call.wish, of_step=call.step)
     return [EarlierCall(row.step, row.result) for row in rows]
 
 

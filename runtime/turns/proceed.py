@@ -51,7 +51,7 @@ def digest_wish(tool: str, arguments: str) -> str:
 
 
 def is_made_often(effect: str, same: Sequence[EarlierCall]) -> bool:
-    """Whether a call was made in `MOST_REPEATS` earlier steps with one and the same result.
+    """Tell whether a call was made in `MOST_REPEATS` earlier steps with one and the same result.
 
     `same` holds the turn's earlier calls with the same tool and arguments. The results of calls that cost money or
     destroy are not compared, since each contains a new id.
@@ -96,7 +96,8 @@ class ChecklistFact:
 class TurnFacts:
     """Facts about a task when a turn ends.
 
-    `open_orders` are orders without an end yet; `progressed` means that the turn brought new results.
+    `open_orders` are orders without an end yet; `progressed` means that the turn brought new results or read an input.
+    `idle_rounds` counts the turns in a row before this one that did not progress.
     `turns_without_input` counts the turns in a row, this one included, that had no input to read.
     """
 
@@ -187,24 +188,25 @@ def choose_next_move(facts: TurnFacts) -> NextMove:
         return NextTurn()
     if facts.open_orders:
         return WaitForOrders(facts.open_orders)
-    gate = _gate(facts)
+    gate = _find_gate(facts)
     if gate is not None:
         return gate
     if facts.refused:
         return ReportRefusal()
-    if facts.finished or facts.kind == "light" or _complete(facts):
+    if facts.finished or facts.kind == "light" or _has_no_step_left(facts):
         return EndTask()
-    return _next(facts)
+    return _go_on_or_report(facts)
 
 
-def _gate(facts: TurnFacts) -> AskPerson | None:
+def _find_gate(facts: TurnFacts) -> AskPerson | None:
+    """Return the question that the task waits for: an open card, or a checkpoint that needs one."""
     if facts.open_cards:
         return AskPerson(None)
-    waiting_checkpoint = _checkpoint(facts)
+    waiting_checkpoint = _find_checkpoint(facts)
     return None if waiting_checkpoint is None else AskPerson(waiting_checkpoint)
 
 
-def _next(facts: TurnFacts) -> NextTurn | ReportNoProgress:
+def _go_on_or_report(facts: TurnFacts) -> NextTurn | ReportNoProgress:
     if not facts.progressed and facts.idle_rounds + 1 >= facts.most_idle_rounds:
         return ReportNoProgress(facts.idle_rounds + 1)
     if facts.turns_without_input >= facts.most_turns_without_input:
@@ -212,11 +214,13 @@ def _next(facts: TurnFacts) -> NextTurn | ReportNoProgress:
     return NextTurn()
 
 
-def _complete(facts: TurnFacts) -> bool:
+def _has_no_step_left(facts: TurnFacts) -> bool:
+    """Tell whether every step of the checklist is finished; a task without a checklist has none left."""
     return all(step.status in FINISHED_STEP_STATUSES for step in facts.checklist)
 
 
-def _checkpoint(facts: TurnFacts) -> int | None:
+def _find_checkpoint(facts: TurnFacts) -> int | None:
+    """Return the first step that is done and whose checkpoint no person has let pass."""
     for step in facts.checklist:
         if step.status == ChecklistStatus.DONE and not step.approved and _asks(facts.autonomy, step):
             return step.n

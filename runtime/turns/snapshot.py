@@ -17,19 +17,21 @@ from runtime.turns import ledger_queries
 from runtime.turns.ledger import Call
 
 _TURN: sa.BindParameter[str] = sa.bindparam("turn", type_=steps.c.turn_id.type)
-_OF_TASK = tasks_table.c.workspace_id
+_WORKSPACE = tasks_table.c.workspace_id
 _earlier = calls.alias("earlier")
 _DECISION_SNAPSHOT = statements.select(
     *tasks_table.c,
     sa.exists()
-    .where(steps.c.workspace_id == _OF_TASK, steps.c.turn_id == _TURN, steps.c.n == sa.bindparam("of_step"))
+    .where(steps.c.workspace_id == _WORKSPACE, steps.c.turn_id == _TURN, steps.c.n == sa.bindparam("of_step"))
     .label("decided"),
     sa.exists()
-    .where(calls.c.workspace_id == _OF_TASK, calls.c.turn_id == _TURN, calls.c.status == CallStatus.FAILED, ~calls.c.ok)
+    .where(
+        calls.c.workspace_id == _WORKSPACE, calls.c.turn_id == _TURN, calls.c.status == CallStatus.FAILED, ~calls.c.ok
+    )
     .label("failed"),
     sa.exists()
     .where(
-        cards.c.workspace_id == _OF_TASK,
+        cards.c.workspace_id == _WORKSPACE,
         cards.c.task_id == tasks_table.c.id,
         cards.c.state == CardState.OPEN,
         cards.c.kind == CardKind.BLOCKED,
@@ -37,7 +39,7 @@ _DECISION_SNAPSHOT = statements.select(
     .label("blocked"),
     sa.exists()
     .where(
-        inbox.c.workspace_id == _OF_TASK,
+        inbox.c.workspace_id == _WORKSPACE,
         inbox.c.task_id == tasks_table.c.id,
         statements.one_of(inbox.c.state, *UNREAD_INPUT_STATES),
     )
