@@ -37,10 +37,10 @@ def prune_skills(database: Database, workspace_id: str, kept: timedelta) -> int:
     """
     if not leases.acquire_lease(database, f"prune-skills:{workspace_id}"[:64], database.ids.new("prune"), PAUSE):
         return 0
-    return sum(_all(database, workspace_id, prune, max(kept, REVIEW_WINDOW)) for prune in _PRUNES)
+    return sum(_prune_in_batches(database, workspace_id, prune, max(kept, REVIEW_WINDOW)) for prune in _PRUNES)
 
 
-def _all(database: Database, workspace_id: str, prune: _Prune, kept: timedelta) -> int:
+def _prune_in_batches(database: Database, workspace_id: str, prune: _Prune, kept: timedelta) -> int:
     """Delete batch by batch, so that no transaction takes long."""
     gone = 0
     while True:
@@ -51,7 +51,8 @@ def _all(database: Database, workspace_id: str, prune: _Prune, kept: timedelta) 
             return gone
 
 
-def _claims(scope: Scope, before: datetime) -> int:
+def _prune_claims(scope: Scope, before: datetime) -> int:
+    """Delete expired claims, whatever their age."""
     del before
     over = scope.select(skill_claims.c.skill_id, skill_claims.c.key).where(skill_claims.c.until < scope.now)
     gone = 0
@@ -62,7 +63,8 @@ def _claims(scope: Scope, before: datetime) -> int:
     return gone
 
 
-def _runs(scope: Scope, before: datetime) -> int:
+def _prune_runs(scope: Scope, before: datetime) -> int:
+    """Delete old ended runs, but for the newest of each function and version."""
     old = sa.and_(skill_runs.c.status != "running", skill_runs.c.ended_at < before)
     groups = scope.select(skill_runs.c.version_id, skill_runs.c.function_id).where(old).distinct()
     gone = 0
@@ -72,13 +74,14 @@ def _runs(scope: Scope, before: datetime) -> int:
         newest = ended.order_by(skill_runs.c.began_at.desc(), skill_runs.c.run_id.desc()).limit(NEWEST)
         kept = [row.run_id for row in scope.rows(newest)]
         rest = scope.select(skill_runs.c.run_id).where(one, old, skill_runs.c.run_id.not_in(kept))
-        gone += _gone(scope, skill_runs.c.run_id, [row.run_id for row in scope.rows(rest.limit(BATCH - gone))])
+        gone += _delete_rows(scope, skill_runs.c.run_id, [row.run_id for row in scope.rows(rest.limit(BATCH - gone))])
         if gone >= BATCH:
             break
     return gone
 
 
-def _reviews(scope: Scope, before: datetime) -> int:
+def _prune_reviews(scope: Scope, before: datetime) -> int:
+    """Delete old reviews that are done, but for the newest of each skill."""
     old = sa.and_(skill_reviews.c.state == "done", skill_reviews.c.at < before)
     gone = 0
     for group in scope.rows(scope.select(skill_reviews.c.skill_id).where(old).distinct()):
@@ -88,41 +91,43 @@ def _reviews(scope: Scope, before: datetime) -> int:
         )
         kept = [row.id for row in scope.rows(newest.limit(NEWEST))]
         rest = scope.select(skill_reviews.c.id).where(one, old, skill_reviews.c.id.not_in(kept))
-        gone += _gone(scope, skill_reviews.c.id, [row.id for row in scope.rows(rest.limit(BATCH - gone))])
+        gone += _delete_rows(scope, skill_reviews.c.id, [row.id for row in scope.rows(rest.limit(BATCH - gone))])
         if gone >= BATCH:
             break
     return gone
 
 
-def _older(key: sa.Column[str], at: sa.Column[datetime]) -> _Prune:
+def _prune_older(key: sa.Column[str], at: sa.Column[datetime]) -> _Prune:
+    """Return a function that deletes the old rows of the table with this key."""
+
     def prune(scope: Scope, before: datetime) -> int:
         old = scope.select(key.label("key")).where(at < before).limit(BATCH)
-        return _gone(scope, key, [row.key for row in scope.rows(old)])
+        return _delete_rows(scope, key, [row.key for row in scope.rows(old)])
 
     return prune
 
 
-def _starts(scope: Scope, before: datetime) -> int:
+def _prune_starts(scope: Scope, before: datetime) -> int:
     """Delete schedule claims of past dates, which no schedule asks about again."""
     old = scope.delete(skill_starts).where(skill_starts.c.at < before)
     return scope.change(old)
 
 
-def _drafts(scope: Scope, before: datetime) -> int:
+def _prune_drafts(scope: Scope, before: datetime) -> int:
     """Delete old drafts; what was saved has become a version, which names its author."""
     return scope.change(scope.delete(skill_drafts).where(skill_drafts.c.created_at < before))
 
 
-def _gone(scope: Scope, key: sa.Column[str], keys: list[str]) -> int:
+def _delete_rows(scope: Scope, key: sa.Column[str], keys: list[str]) -> int:
     return scope.change(scope.delete(key.table).where(key.in_(keys))) if keys else 0
 
 
 _PRUNES: tuple[_Prune, ...] = (
-    _claims,
-    _runs,
-    _reviews,
-    _older(skill_refusals.c.id, skill_refusals.c.at),
-    _older(skill_outcomes.c.id, skill_outcomes.c.at),
-    _starts,
-    _drafts,
+    _prune_claims,
+    _prune_runs,
+    _prune_reviews,
+    _prune_older(skill_refusals.c.id, skill_refusals.c.at),
+    _prune_older(skill_outcomes.c.id, skill_outcomes.c.at),
+    _prune_starts,
+    _prune_drafts,
 )

@@ -106,7 +106,7 @@ class Broker:
                 owner.identity = identity
 
     def close(self, address: Path) -> None:
-        """Answer there no more, and remove the socket."""
+        """Stop answering at this socket, and remove it."""
         with self._lock:
             broker_socket = self._sockets.pop(address, None)
             self._owners.pop(address, None)
@@ -195,10 +195,10 @@ class Broker:
         return simulation.answer(service, asker, path, request)
 
     def _check_run(self, asker: Asker) -> Asker:
-        """Return the asker with its current grants; a busy process may have started with more.
+        """Check the run that the request names, and return the asker with the grants of this moment.
 
-        The run that the skill names must be running, on the version that asks: a skill knows the ids of its earlier
-        runs. Raises RequestDenied.
+        The run must be running, on the version that asks: a skill knows the ids of its earlier runs. Grants are read
+        again, since a busy process may have started with more. Raises RequestDenied.
         """
         with self._database.reading(self._workspace_id) as scope:
             run = runs.find_run(scope, asker.run_id) if asker.run_id else None
@@ -214,7 +214,7 @@ class Broker:
         return replace(asker, identity=replace(asker.identity, granted=granted))
 
     def _record_refusal(self, asker: Asker, denied: RequestDenied) -> None:
-        """Log and store a refusal, up to a rate."""
+        """Log and store a refusal, up to a rate; a simulated run notes it in any case."""
         simulation = self.simulations.find(asker.stem, asker.run_id)
         if simulation is not None:
             simulation.note_refusal(str(denied))

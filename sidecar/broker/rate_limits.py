@@ -37,14 +37,14 @@ RATE_LIMITS = {
 
 
 class _RecentRequests:
-    """The amounts within the time of a limit."""
+    """Amounts counted within the time of a limit, with their sum."""
 
     def __init__(self) -> None:
         self._each: deque[tuple[float, int]] = deque()
         self._sum = 0
 
     def drop_before(self, before: float) -> None:
-        """Drop what is older."""
+        """Drop the amounts counted up to this moment."""
         while self._each and self._each[0][0] <= before:
             self._sum -= self._each.popleft()[1]
 
@@ -58,7 +58,7 @@ class _RecentRequests:
 
 
 class BrokerRateLimits:
-    """Counts in memory: a restart of the sidecar starts from zero."""
+    """Rate limits of all skills, counted in memory: a restart of the sidecar starts from zero."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -151,6 +151,7 @@ def similar_key(path: str, request: BrokerRequest) -> str:
 
 
 def _forget_old(folder: Path) -> None:
+    """Delete all recordings of a skill but the newest."""
     files = sorted(folder.glob("*.jsonl"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
     for file in files[MOST_RUNS:]:
         file.unlink(missing_ok=True)

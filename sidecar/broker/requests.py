@@ -122,9 +122,9 @@ def read_request(shape: type[BrokerRequest], body: bytes, *, events: bool) -> Br
 
 
 def _check_plain(value: Any) -> None:
-    """Raise ValueError for numbers that JSON has not, RecursionError for values nested more than 100 deep.
+    """Raise ValueError for NaN and infinities, RecursionError for values nested more than `_MOST_DEPTH` deep.
 
-    Others write these values by recursion.
+    The values are later written as JSON, which is done by recursion.
     """
     json.dumps(value, allow_nan=False)
     level = [value] if isinstance(value, dict | list) else []

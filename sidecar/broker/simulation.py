@@ -61,11 +61,11 @@ class Simulation:
         return service.simulate(asker, request)
 
     def _is_paid(self, path: str, request: BrokerRequest) -> bool:
-        """Whether the model has answered exactly this question: it is not paid for twice."""
+        """Return whether exactly this question to the model has a recorded answer, so that none need be paid for."""
         return isinstance(request, LlmRequest) and self._is_recorded(path, request)
 
     def _is_recorded(self, path: str, request: BrokerRequest) -> bool:
-        """Whether exactly this was asked."""
+        """Return whether the recorded run made exactly this request."""
         return any(one.exactly == exact_key(path, request) for one in self.recorded)
 
     def note_refusal(self, detail: str) -> None:

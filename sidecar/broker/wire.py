@@ -102,6 +102,8 @@ class BrokerSocket:
 
 
 class _Handler(BaseHTTPRequestHandler):
+    """Reads the requests of one connection and sends the answers."""
+
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "broker", ""
     timeout = IDLE_SECONDS
@@ -119,8 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
         size = int(length[:15])
         if size > MAX_REQUEST_BODY:
             self.close_connection = True
-            # A client that is still sending does not read the answer, so a body that is not far too large is drained
-            # first.
+            # A client that is still sending does not read the answer, so its body is drained first, up to a limit.
             if size <= _MOST_DRAINED:
                 self._drain(size)
             self._send(self._answer(WireRequest(self.path, run_id, b"", size)))

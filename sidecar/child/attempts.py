@@ -111,6 +111,7 @@ def _describe_kill(_: Attempts, args: tuple[Any, ...]) -> str:
 
 
 def _describe_with(verb: str, at: int = 0) -> Callable[[Attempts, tuple[Any, ...]], str]:
+    """Return a function that describes an event by the verb and the argument at this position."""
     return lambda _, args: f"{verb} {_plain_word(args[at])}"
 
 

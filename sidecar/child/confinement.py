@@ -30,9 +30,10 @@ class Confinement(BaseModel):
     """What a child gives up.
 
     `user` is the user id it changes to, None to keep its own. `own_network`: it leaves the machine's network.
-    `count_processes`: the limit on processes counts only this child's, so it can be set. `scratch` is where it may
-    write: a file system of its own with `own_scratch`, which it mounts itself with `mount_scratch`. `refuse_calls`: see
-    `system_calls`. `fence_runs`: each run changes only its own files and signals only itself.
+    `count_processes`: the limit on processes counts only this child's, so it can be set. `scratch` is the folder where
+    it may write. `own_scratch`: that folder is a small file system which only this child uses. `mount_scratch`: the
+    child mounts it itself. `refuse_calls`: see `system_calls`. `fence_runs`: each run changes only its own files and
+    signals only itself.
 
     Paths that are neither `readable` nor `writable` are fenced off, see `landlock`; with nothing `readable` there is no
     fence.

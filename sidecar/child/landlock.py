@@ -23,9 +23,10 @@ _TRUNCATE, _DEVICE = 1 << 14, 1 << 15
 # All access that changes a file or folder: write, create, remove, rename, truncate.
 _CHANGES = _WRITE | sum(1 << bit for bit in range(4, 15))
 _OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE | _DEVICE
+# Keep connections to abstract unix sockets (1) and signals (2) inside the fence.
 _SCOPES = 3
 SIGNALS_SINCE = 6
-"""The version since which signals, and sockets without a name, are kept inside the fence."""
+"""The version since which signals, and unix sockets that are no files, are kept inside the fence."""
 
 
 def landlock_version() -> int:
@@ -42,6 +43,7 @@ def fence_in(libc: ctypes.CDLL, readable: Iterable[str], writable: Iterable[str]
     What is `readable` may also be executed. Paths that do not exist or cannot be reached are skipped.
     """
     known = landlock_version()
+    # Version 1 knows 13 kinds of access; versions 2, 3 and 5 added one each.
     everything = (1 << (13 + (known >= 2) + (known >= 3) + (known >= 5))) - 1
     rules = struct.pack("=QQQ", everything, 0, _SCOPES if known >= SIGNALS_SINCE else 0)
     fence = _check_result(libc.syscall(_CREATE, rules, ctypes.c_size_t(len(rules)), 0))

@@ -13,7 +13,7 @@ from sidecar.child.limits import MEBIBYTE
 
 _MOST_FILES = 20_000
 _BLOCK = 512
-# With less than this part (one eighth) free, the disk counts as full.
+# The disk counts as full when less than one part in this many is free.
 _LEAST_FREE = 8
 _CROWDED = "too many files were made"
 

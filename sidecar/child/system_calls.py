@@ -85,6 +85,7 @@ _ON_ITSELF = {
     "setpriority": ((141, 140), (_FIRST_ARGUMENT, _SECOND_ARGUMENT)),
 }
 _CLONE, _MMAP, _SOCKET = (56, 220), (9, 222), (41, 198)
+# The column of the tables above, and the number that the filter sees for the architecture.
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 

@@ -30,13 +30,16 @@ CALL_SECONDS = struct.Struct("!d")
 
 @dataclass
 class _Run:
-    """A forked process that answers a call."""
+    """A forked process that answers a call.
+
+    `ended_for` says why this process ended it, empty if it did not. `unwatched`: its connection is no longer polled.
+    """
 
     connection: socket.socket
     seconds: float
     ends_at: float
     ended_for: str = ""
-    hung_up: bool = False
+    unwatched: bool = False
 
 
 class Zygote:
@@ -62,23 +65,23 @@ class Zygote:
         self._fence = fence
         self._runs: dict[int, _Run] = {}
         self._poll = select.poll()
-        self._bell_in, self._bell_out = socket.socketpair()
+        self._wake_in, self._wake_out = socket.socketpair()
         self._checked_at = 0.0
         self._pid, self._prctl = os.getpid(), load_prctl()
 
     def serve(self) -> None:
         """Accept and look after calls until the other side is gone."""
-        for end in (self._bell_in, self._bell_out):
+        for end in (self._wake_in, self._wake_out):
             end.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(self._bell_in.fileno(), warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._wake_in.fileno(), warn_on_full_buffer=False)
         self._poll.register(self._calls, select.POLLIN)
-        self._poll.register(self._bell_out, select.POLLIN)
+        self._poll.register(self._wake_out, select.POLLIN)
         while True:
             ready = {fd for fd, _ in self._poll.poll(self._pause())}
-            if self._bell_out.fileno() in ready:
+            if self._wake_out.fileno() in ready:
                 with contextlib.suppress(BlockingIOError):
-                    self._bell_out.recv(4096)
+                    self._wake_out.recv(4096)
             self._reap()
             self._end_overdue(ready)
             self._check_runs()
@@ -128,6 +131,7 @@ class Zygote:
                 if time.monotonic() > until:
                     return None
             self._reap()
+            # Makes the check due now.
             self._checked_at = 0.0
             self._check_runs()
             time.sleep(_ROOM_PAUSE)
@@ -139,7 +143,7 @@ class Zygote:
             os.setsid()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for other in (self._calls, self._bell_in, self._bell_out, *(run.connection for run in self._runs.values())):
+            for other in (self._calls, self._wake_in, self._wake_out, *(run.connection for run in self._runs.values())):
                 other.close()
             with contextlib.suppress(OSError):
                 os.nice(_NICENESS)
@@ -177,7 +181,7 @@ class Zygote:
         """End runs whose time is up, or whose caller hung up, because it has the answer or needs none any more."""
         now = time.monotonic()
         for pid, run in self._runs.items():
-            if run.connection.fileno() in ready and not run.hung_up:
+            if run.connection.fileno() in ready and not run.unwatched:
                 self._unwatch(run)
                 self._end(pid, run, "its caller has hung up")
             elif now >= run.ends_at:
@@ -192,8 +196,8 @@ class Zygote:
                 kill(pid, signal.SIGKILL)
 
     def _unwatch(self, run: _Run) -> None:
-        if not run.hung_up:
-            run.hung_up = True
+        if not run.unwatched:
+            run.unwatched = True
             self._poll.unregister(run.connection)
 
     def _check_runs(self) -> None:

@@ -28,8 +28,8 @@ class Isolation:
     `own_user`: each child has its own user id. `own_network`: it has no network. `counts_processes`: the limit on
     processes counts only the child's. `refuses_calls`: the kernel refuses system calls that lead around the limits.
     `own_disk`: its files are on a file system of limited size, else they are counted from time to time. `fence`: the
-    version of Landlock used in place of a file view of its own, 0 for none. `fences_runs`: a run can neither change
-    files of other runs nor signal them. `interpreter` runs the child.
+    version of Landlock that shuts off the machine's files where the child sees them, 0 for none. `fences_runs`: a run
+    can neither change files of other runs nor signal them. `interpreter` runs the child.
     """
 
     level: Level

@@ -18,6 +18,8 @@ _MAX_LINE = 2000
 
 @dataclass
 class _OutputPipe:
+    """A child's pipe. `rest` is an unfinished line; `counted` bytes are charged to the minute that began at `since`."""
+
     pid: int
     name: str = "spare"
     rest: bytes = b""

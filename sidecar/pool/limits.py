@@ -47,7 +47,11 @@ class GuardedProcess(Protocol):
 
 @dataclass
 class _GuardRecord:
-    """What the last check of a process saw without open calls: its time, the calls so far, the ticks used."""
+    """What was last seen of a process.
+
+    `checked_at`, `call_count` and `ticks` are of the last check without open calls; `call_count` is -1 if calls were
+    open since. `excesses` counts the checks in a row that found too much.
+    """
 
     name: str
     loaded: bool = False
@@ -132,6 +136,7 @@ class LimitGuard:
         return "" if open_calls or not record.loaded else self._idle_work(process, record, now, calls)
 
     def _excess(self, pid: int, open_calls: int) -> str:
+        """Return what the process has too much of; empty when nothing."""
         usage, most = measure_process_tree(pid), self._limits.memory * (open_calls + 1)
         if usage.memory > most:
             return f"with all that it started it used more than {most // MEBIBYTE} MiB of memory"
@@ -140,6 +145,7 @@ class LimitGuard:
         return ""
 
     def _idle_work(self, process: GuardedProcess, record: _GuardRecord, now: float, calls: int) -> str:
+        """Return that the process worked too much without a call since the last check; empty when it did not."""
         ticks, before = measure_processor_ticks(process.pid), record.checked_at
         used, is_first = (ticks - record.ticks) / _TICKS, calls != record.call_count
         record.checked_at, record.call_count, record.ticks = now, calls, ticks

@@ -32,7 +32,7 @@ class ChildBroker(Protocol):
         """Treat requests at this open socket as `identity`'s from now on."""
 
     def close(self, address: Path) -> None:
-        """Answer there no more."""
+        """Stop answering at this socket."""
 
 
 class ClosedBroker:
@@ -100,8 +100,8 @@ class Spawner:
         child.stop()
 
     def keep_spare(self) -> None:
-        # The sidecar may be stopping.
         """Start a spare child, if there is none."""
+        # The sidecar may be stopping.
         with contextlib.suppress(RuntimeError):
             self._starter.submit(self._start_spare)
 

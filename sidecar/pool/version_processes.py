@@ -16,7 +16,11 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 
 
 class _Slot:
-    """The process of one version, or its place while there is none."""
+    """The process of one version, or its place while there is none.
+
+    `has_died`: the last process ended by itself. `granted` are the grants that the process started with, `admitted` is
+    the id of the version that may use the broker, empty while none may.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

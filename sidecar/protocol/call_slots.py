@@ -1,7 +1,7 @@
 """Slots for calls of the engine, so that hanging runs take neither all threads nor all the time.
 
-The engine is told how many calls of a function it may make at a time: further runs wait there and lose no attempt.
-Calls that it sends nevertheless wait here for a while.
+A function is registered with a limit on its calls at a time: further runs wait at the engine and lose no attempt. Calls
+that the engine sends nevertheless wait here for a while.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ _MOST_LIMITS = 2
 
 
 class _Waiter:
+    """A call that asks for a slot."""
+
     def __init__(self, stem: str) -> None:
         self.stem = stem
 
@@ -99,7 +101,7 @@ class CallSlots:
             self._free.notify_all()
 
     def _is_next(self, waiter: _Waiter) -> bool:
-        """Whether there is a slot for this call and for no call that has waited longer."""
+        """Return whether there is a slot for this call and for no call that has waited longer."""
         before = takewhile(lambda one: one is not waiter, self._waiting)
         return self._has_room(waiter.stem) and not any(self._has_room(one.stem) for one in before)
 
@@ -109,6 +111,7 @@ class CallSlots:
         return all_taken < self._most and of_skill < self._allowed(stem, all_taken)
 
     def _allowed(self, stem: str, all_taken: int) -> int:
+        """Return how many slots the skill may hold now, see `FEWEST_SLOTS`."""
         takes_long = any(time.monotonic() - since >= self._long for since in self._taken.get(stem, ()))
         if all_taken >= self._most * 3 // 4 or (takes_long and all_taken >= self._most // 2):
             return min(FEWEST_SLOTS, self._each)

@@ -53,11 +53,11 @@ def filter_reply(
     granted: ReadGrants,
     refused: NoteRefusal,
 ) -> EngineReply:
-    """Return the same answer if a function may give it, else an error that is not retried, with a call of `refused`.
+    """Return the answer, written again, if a function may give it; else call `refused` and return a final error.
 
     A function may return, fail, run or plan steps, and sleep. It may wait for events that the manifest listens to. It
-    may invoke functions of its own file, whose full ids are `own_functions`, and those that the manifest names once
-    they are `granted`.
+    may invoke functions of the same file, whose full ids are `own_functions`, and those that the manifest names and
+    people have `granted` by now. The engine does not retry the error.
     """
     try:
         match response.status_code:

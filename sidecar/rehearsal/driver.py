@@ -74,7 +74,11 @@ class PlayedRun:
 
 @dataclass
 class _RunMemory:
-    """What an engine would remember of the run."""
+    """What an engine would remember of the run.
+
+    `planned` are the ids of steps to call for, `attempts` the failed tries by step id. With `plan_only`, set by the
+    first parallel group, the function plans each step and does not run it at once.
+    """
 
     memos: dict[str, Any] = field(default_factory=dict)
     planned: list[str] = field(default_factory=list)
@@ -181,6 +185,7 @@ def _apply_ops(memory: _RunMemory, ops: list[dict[str, Any]], target: str, remem
 
 
 def _try_again(memory: _RunMemory, target: str, reply: EngineReply) -> None:
+    """Count a failed call; raises _RunFailed when no try is left."""
     tried = memory.attempts[target] = memory.attempts.get(target, 0) + 1
     if reply.headers.get("x-inngest-no-retry") == "true" or tried >= MOST_PLAYED_ATTEMPTS:
         raise _RunFailed(_error_text(reply.body))

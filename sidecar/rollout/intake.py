@@ -152,7 +152,10 @@ def _store_version(
 
 
 def _changed_author(version: CheckedVersion, draft: SkillDraft | None) -> dict[str, Any] | None:
-    """Who saved the text of an older version again; None for its author. A person's word counts for what served."""
+    """Return who saved the text of an older version again; None when its author stays the same.
+
+    A save without a draft is a person's. It makes them the author of an agent's version only if that served before.
+    """
     if draft is not None and (draft.author, draft.author_ref) != (version.author, version.author_ref):
         return {"author": draft.author, "author_ref": draft.author_ref, "reason": draft.reason}
     if draft is None and version.author == "agent" and version.active_at is not None:

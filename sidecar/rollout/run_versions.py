@@ -119,7 +119,7 @@ class RunVersions:
             _log.warning("skill %s refused: %s: %s", self._stem, what, detail[:500])
 
     def _cached_version(self, call: RunCall) -> CheckedVersion | None:
-        """Return the version of a run that this process has seen before."""
+        """Return the version of a run that this process has seen before, and record the call from time to time."""
         with self._lock:
             found = self._cache.get(call.run_id)
         if found is None:

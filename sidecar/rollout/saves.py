@@ -34,9 +34,10 @@ def enter_file(state: SkillState, file: SkillFile, *, moved: bool = True) -> ski
 
 
 def consider_file(state: SkillState, file: SkillFile) -> bool:
-    """Take the file in if it is new; return whether a version made of it is being rolled out.
+    """Take the file in if it is new; return whether the rollout may have a move to make.
 
-    Raises UnavailableError where no process can be started.
+    It has none where the file was refused while it was taken in; the answer is True then too. Raises UnavailableError
+    where no process can be started.
     """
     row, serving = enter_file(state, file), state.serving
     if row.refused_sha == file.sha:
@@ -101,6 +102,7 @@ def _take_in(state: SkillState, file: SkillFile) -> None:
         take_in_file(state.dependencies, state.processes, file, state.url, state.drop_unused)
         state.read_book()
     except RefusedSkillError as error:
+        # First, so that the refusal also ends the process that loaded the file.
         state.processes.mark_loading("")
         state.refuse(file.sha, error.problems)
     finally:

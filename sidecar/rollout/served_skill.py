@@ -43,7 +43,9 @@ class ServedSkill:
         self._work = threading.Lock()
         self._state = SkillState(stem, dependencies)
         self._rollout = CandidateRollout(self._state, follow_soon)
+        # Hash and path of the file that was handled last.
         self._offered: tuple[str, str] | None = None
+        # A file that is entered in the book and not loaded yet.
         self._entered: SkillFile | None = None
         self.runs = RunVersions(stem, dependencies, self._state.turnover, follow_soon)
 

@@ -69,6 +69,7 @@ class SkillWorkQueue:
             return
 
     def _work_off(self) -> None:
+        """Do the queued work until none is left; work that fails is queued again later."""
         while True:
             with self._lock:
                 if not self._waiting:

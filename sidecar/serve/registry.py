@@ -124,6 +124,7 @@ class SkillRegistry:
                     self._retire_later(skill)
 
     def _run(self) -> None:
+        """Serve what served before, take in the files, report ready, then follow the book until stopped."""
         self._watch.start()
         self._repeat_until_done(self._follow_all)
         self._repeat_until_done(self.scan_folders)

@@ -33,11 +33,11 @@ class RunSweep:
     def run_once(self) -> None:
         """Ask about every quiet run whose pause is over, and record the ends."""
         with self._dependencies.reading() as scope:
-            silent = runs.list_quiet_runs(scope, scope.now - timedelta(seconds=self._quiet), 500)
+            quiet_runs = runs.list_quiet_runs(scope, scope.now - timedelta(seconds=self._quiet), 500)
         now = time.monotonic()
-        known = {run.run_id for run in silent}
+        known = {run.run_id for run in quiet_runs}
         self._next_checks = {run_id: when for run_id, when in self._next_checks.items() if run_id in known}
-        for run in silent:
+        for run in quiet_runs:
             at, pause = self._next_checks.get(run.run_id, (0.0, self._quiet))
             if now >= at:
                 self._next_checks[run.run_id] = (now + pause, min(pause * 2, _LONGEST_PAUSE))

@@ -33,7 +33,7 @@ def claim(scope: Scope, stem: str, key: str, run_id: str, seconds: float) -> boo
     if row is None:
         # It was released in between.
         return scope.insert_new(skill_claims, skill_id=stem, key=key, run_id=run_id, until=until)
-    if row.run_id != run_id and row.until > scope.now and _goes_on(scope, row.run_id):
+    if row.run_id != run_id and row.until > scope.now and _may_be_running(scope, row.run_id):
         return False
     taken = (
         scope.update(skill_claims)
@@ -52,12 +52,12 @@ def release(scope: Scope, stem: str, key: str, run_id: str) -> bool:
 def holder(scope: Scope, stem: str, key: str) -> str | None:
     """Return the id of the run that holds the key now."""
     row = scope.first(scope.select(skill_claims).where(skill_claims.c.skill_id == stem, skill_claims.c.key == key))
-    if row is None or row.until <= scope.now or not _goes_on(scope, row.run_id):
+    if row is None or row.until <= scope.now or not _may_be_running(scope, row.run_id):
         return None
     return str(row.run_id)
 
 
-def _goes_on(scope: Scope, run_id: str) -> bool:
+def _may_be_running(scope: Scope, run_id: str) -> bool:
     """Return whether the run may still be running; an unknown run counts until the claim expires."""
     status = scope.scalar(scope.select(skill_runs.c.status).where(skill_runs.c.run_id == run_id))
     return status in (None, "running")

@@ -78,7 +78,7 @@ def open_permission_card(
         scope,
         kind=CardKind.PERMISSION,
         title=title,
-        body=_body(skill, version, asked, _dropped_functions(scope, skill, version)),
+        body=_card_body(skill, version, asked, _dropped_functions(scope, skill, version)),
         options=GRANT_OPTIONS,
         subject={"skill_id": skill.id, "version_id": version.id, "permissions": list(asked)},
         cause=cause,
@@ -93,7 +93,7 @@ def answer_permission(scope: Scope, card: Card) -> None:
     asked gets the answer in every case.
     """
     if "version_id" in card.subject:
-        _act(scope, card)
+        _apply_answer(scope, card)
     deliver_card_answer(scope, card)
 
 
@@ -108,7 +108,8 @@ def describe_permission(permission: str) -> str:
     return _SAYS.get(kind, "{}").format(of or kind)
 
 
-def _act(scope: Scope, card: Card) -> None:
+def _apply_answer(scope: Scope, card: Card) -> None:
+    """Grant what the card asks for, or refuse its version; nothing if that version waits no more."""
     stem, version_id = str(card.subject["skill_id"]), str(card.subject["version_id"])
     skill = lock_skill(scope, stem)
     version = versions.get_version(scope, version_id)
@@ -150,7 +151,7 @@ def _dropped_functions(scope: Scope, skill: Skill, version: CheckedVersion) -> t
     return versions.dropped_functions(versions.get_version(scope, skill.version_id), version)
 
 
-def _body(skill: Skill, version: CheckedVersion, asked: Sequence[str], gone: Sequence[str]) -> str:
+def _card_body(skill: Skill, version: CheckedVersion, asked: Sequence[str], gone: Sequence[str]) -> str:
     who = _WHO[version.author]
     lines = [one_line(f"{version.manifest.title}: {version.manifest.purpose}"), ""]
     if asked:

@@ -24,10 +24,11 @@ _RETRIES = 4
 class CheckedVersion:
     """A source that passed the checks.
 
-    `functions` are their registrations, without the address. `stage` is how far the version came; `superseded` means
-    that another serves in its place, `rolled_back` that a person went back from it to an earlier one. `stage_facts`
-    holds details: `dry_run`, `shadow` and `canary`, `asked` (number of cards), `restored` (it serves again because its
-    successor was quarantined), and `brought` (who saved the same text again).
+    `functions` are the registrations of its functions; the address in them is replaced whenever they are registered.
+    `stage` is how far the version came; `superseded` means that another serves in its place, `rolled_back` that a
+    person went back from it to an earlier one. `stage_facts` holds details: `dry_run`, `shadow` and `canary`, `asked`
+    (number of cards), `restored` (it serves again because its successor was quarantined), and `brought` (who saved the
+    same text again).
     """
 
     id: str
@@ -202,7 +203,10 @@ def find_previous_version(scope: Scope, stem: str, than: CheckedVersion) -> Chec
 
 
 def set_stage(scope: Scope, version_id: str, to: str, **facts: Any) -> CheckedVersion:
-    """Set the stage of a version and merge `facts` into its details; a fact that is None is removed."""
+    """Set the stage of a version and merge `facts` into its details; a fact that is None is removed.
+
+    The stage `active` also sets the time at which it began to serve.
+    """
     before = get_version(scope, version_id)
     kept = {name: value for name, value in {**before.stage_facts, **facts}.items() if value is not None}
     values: dict[str, Any] = {"stage": to, "stage_facts": kept}

@@ -28,13 +28,13 @@ def check_functions(source: SkillSource) -> Iterator[SkillProblem]:
     for extra in source.too_many[:1]:
         yield SkillProblem(extra.call.lineno, f"the file has more than {MOST_FUNCTIONS} functions", "make it two files")
     for declared in source.declared:
-        yield from _identity(declared)
-        yield from _handlers(source, declared)
-        yield from _options(source, declared)
+        yield from _check_id(declared)
+        yield from _check_handlers(source, declared)
+        yield from _check_options(source, declared)
     yield from _repeated_functions(source)
 
 
-def _identity(declared: DeclaredFunction) -> Iterator[SkillProblem]:
+def _check_id(declared: DeclaredFunction) -> Iterator[SkillProblem]:
     line = declared.call.lineno
     if not declared.at_module_level:
         yield SkillProblem(line, "this function is registered inside another one", "register it at module level")
@@ -50,7 +50,7 @@ def _identity(declared: DeclaredFunction) -> Iterator[SkillProblem]:
         yield SkillProblem(line, reason, f"end it otherwise, as in {declared.fn_id.removesuffix(FAILURE)}-failed")
 
 
-def _handlers(source: SkillSource, declared: DeclaredFunction) -> Iterator[SkillProblem]:
+def _check_handlers(source: SkillSource, declared: DeclaredFunction) -> Iterator[SkillProblem]:
     line = declared.call.lineno
     if declared.handler is None:
         yield SkillProblem(line, "this function has no handler", "put it above a `def` of the file as a decorator")
@@ -62,7 +62,7 @@ def _handlers(source: SkillSource, declared: DeclaredFunction) -> Iterator[Skill
             yield SkillProblem(handler.lineno, f"the handler of {declared.label} is async", fix)
 
 
-def _options(source: SkillSource, declared: DeclaredFunction) -> Iterator[SkillProblem]:
+def _check_options(source: SkillSource, declared: DeclaredFunction) -> Iterator[SkillProblem]:
     options = {name: source.names.resolved(value) for name, value in declared.options.items()}
     line = declared.call.lineno
     if (retries := options.get("retries")) is not None:
@@ -75,15 +75,15 @@ def _options(source: SkillSource, declared: DeclaredFunction) -> Iterator[SkillP
                 reason = f"retries is not a literal number from 0 to {MOST_RETRIES}"
                 yield SkillProblem(retries.lineno, reason, "write the number")
     if "concurrency" in options:
-        yield from _concurrency(source, options["concurrency"])
+        yield from _check_concurrency(source, options["concurrency"])
     if (cancels := options.get("cancel")) is not None and len(getattr(cancels, "elts", [])) > MOST_CANCELS:
         yield SkillProblem(line, f"the function has more than {MOST_CANCELS} cancel rules", "leave some out")
     for name, value in options.items():
         if name not in ("trigger", "middleware"):
-            yield from _expressions(source, name, value)
+            yield from _check_expressions(source, name, value)
 
 
-def _concurrency(source: SkillSource, value: ast.expr) -> Iterator[SkillProblem]:
+def _check_concurrency(source: SkillSource, value: ast.expr) -> Iterator[SkillProblem]:
     if not isinstance(value, ast.List | ast.Tuple):
         yield SkillProblem(value.lineno, "concurrency is not a literal list", "write [inngest.Concurrency(limit=1)]")
         return
@@ -101,7 +101,7 @@ def _concurrency(source: SkillSource, value: ast.expr) -> Iterator[SkillProblem]
             )
 
 
-def _expressions(source: SkillSource, option: str, value: ast.expr) -> Iterator[SkillProblem]:
+def _check_expressions(source: SkillSource, option: str, value: ast.expr) -> Iterator[SkillProblem]:
     """Yield the problems of every expression in an option, such as the key of a limit."""
     named = [(option, value)] if option == "idempotency" else []
     for node in ast.walk(value):
@@ -164,6 +164,7 @@ def _same_ids(source: SkillSource, stem: str, path: Path) -> Iterator[SkillProbl
 
 
 def _fn_ids(path: Path) -> list[str]:
+    """Return the function ids of another skill file; none if it cannot be read."""
     try:
         with path.open("rb") as file:
             _, tree = parse_source(file.read(MAX_SOURCE + 1))

@@ -64,7 +64,7 @@ def check_source(source: bytes, stem: str, others: Mapping[str, Path]) -> list[S
         lint, types = start_lint(file), start_type_check(file)
         try:
             own = tree_problems(text, tree, stem, others)
-            tools = [*_found(lint, lint_problems), *_found(types, type_problems)]
+            tools = [*_findings(lint, lint_problems), *_findings(types, type_problems)]
         finally:
             for tool in (lint, types):
                 if tool is not None:
@@ -98,9 +98,10 @@ def tree_problems(text: str, tree: ast.Module, stem: str, others: Mapping[str, P
     return problems
 
 
-def _found(
+def _findings(
     tool: CheckProgram | None, problems: Callable[[CheckProgram], Iterator[SkillProblem]]
 ) -> Iterator[SkillProblem]:
+    """Yield the findings of a program; none if it is not installed."""
     if tool is not None:
         yield from problems(tool)
 

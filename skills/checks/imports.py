@@ -88,15 +88,15 @@ def check_imports(source: SkillSource) -> Iterator[SkillProblem]:
         match node:
             case ast.Import(names=names):
                 for one in names:
-                    yield from _module(one.name, node.lineno)
+                    yield from _check_module(one.name, node.lineno)
             case ast.ImportFrom(level=level) if level:
                 yield SkillProblem(
                     node.lineno, "a skill file may not import other files", "write the code into this file"
                 )
             case ast.ImportFrom(module=str(module), names=names):
-                yield from _from(module, [one.name for one in names], node.lineno)
+                yield from _check_from(module, [one.name for one in names], node.lineno)
             case ast.Attribute():
-                yield from _attribute(source, node)
+                yield from _check_attribute(source, node)
             case ast.Call(func=func, args=[of, *_]) if source.names.dotted(func) in _REACHING:
                 if _is_module(source.names.dotted(of)):
                     yield SkillProblem(
@@ -109,7 +109,7 @@ def check_imports(source: SkillSource) -> Iterator[SkillProblem]:
     yield from _modules_as_values(source)
 
 
-def _attribute(source: SkillSource, node: ast.Attribute) -> Iterator[SkillProblem]:
+def _check_attribute(source: SkillSource, node: ast.Attribute) -> Iterator[SkillProblem]:
     """Yield the problem of an attribute that leads to a module or name that a skill may not use."""
     dotted, whole = source.names.dotted(node), source.names.dotted(node.value)
     if dotted is None or whole is None:
@@ -163,14 +163,14 @@ def _is_module(dotted: str | None) -> bool:
     return dotted in {"skills", KIT, *(f"{KIT}.{name}" for name in KIT_MODULES)}
 
 
-def _module(name: str, line: int) -> Iterator[SkillProblem]:
+def _check_module(name: str, line: int) -> Iterator[SkillProblem]:
     if name == KIT or name in LIBRARIES or name in STANDARD:
         return
-    # `import urllib` does not give urllib.parse.
+    # A package is refused even where one of its modules is allowed: `import urllib` does not give urllib.parse.
     yield SkillProblem(line, f"a skill may not import {name}", _fix(name))
 
 
-def _from(module: str, names: list[str], line: int) -> Iterator[SkillProblem]:
+def _check_from(module: str, names: list[str], line: int) -> Iterator[SkillProblem]:
     if "*" in names:
         yield SkillProblem(line, f"everything is imported from {module}", "name what you use")
         return
@@ -194,6 +194,7 @@ def _from(module: str, names: list[str], line: int) -> Iterator[SkillProblem]:
 
 
 def _fix(name: str) -> str:
+    """Return what an author can use instead of this module."""
     top = name.partition(".")[0]
     if top == "inngest":
         return "use what `import inngest` gives; models are asked through skills.kit.llm"
@@ -236,17 +237,17 @@ def check_forbidden(source: SkillSource) -> Iterator[SkillProblem]:
                 if name in _BUILTIN_FIXES:
                     yield SkillProblem(node.lineno, f"a skill may not use {name}", _BUILTIN_FIXES[name])
                 elif name in _INSIDES:
-                    yield _inside(name, node.lineno)
+                    yield _inside_problem(name, node.lineno)
             case ast.Call(func=func) if source.names.dotted(func) == "inngest.Inngest":
                 yield SkillProblem(node.lineno, "a skill makes no client of its own", "use skills.kit.client")
             case ast.Attribute(attr=attr) if attr in _INSIDES:
-                yield _inside(attr, node.lineno)
+                yield _inside_problem(attr, node.lineno)
             case ast.Call(func=func, args=[_, ast.Constant(value=str(attr)), *_]) if attr.startswith("__"):
                 if source.names.dotted(func) in {"builtins.getattr", "builtins.setattr", "builtins.delattr"}:
-                    yield _inside(attr, node.lineno)
+                    yield _inside_problem(attr, node.lineno)
             case _:
                 continue
 
 
-def _inside(name: str, line: int) -> SkillProblem:
+def _inside_problem(name: str, line: int) -> SkillProblem:
     return SkillProblem(line, f"a skill may not reach into the interpreter by {name}", "do without it")

@@ -160,7 +160,7 @@ class OwnNames:
                 return any(self.holds_code(child) for child in ast.iter_child_nodes(node))
 
     def is_enum(self, node: ast.ClassDef) -> bool:
-        """Return whether a class is an enum by one of its own bases."""
+        """Return whether a base of the class comes from `enum`."""
         return any(self.dotted(base).startswith("enum.") for base in node.bases)
 
     def _decorators(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:

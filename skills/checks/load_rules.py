@@ -1,7 +1,7 @@
 """Check the module level of a skill file: it may define functions, classes and constants, and do no work.
 
-The rules read what is written and follow no values: they answer an author's slip on its line. Code that would run by a
-way which they cannot see, such as a function out of a dictionary, is held by the jail.
+The rules read what is written and follow no values: they answer an author's slip on its line. Code that runs in a
+way they cannot see, such as a function taken from a dictionary, is confined by the jail.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def check_load_rules(source: SkillSource) -> Iterator[SkillProblem]:
 
 
 def wrong_target(source: SkillSource, targets: Iterable[ast.expr]) -> SkillProblem | None:
-    """Return the problem of setting anything but a name of the file's own: it may run code, or change a library."""
+    """Return the problem of setting anything but a plain name: it may run code, or change a library."""
     for target in targets:
         for one in ast.walk(target):
             if isinstance(one, ast.Attribute | ast.Subscript):
@@ -175,7 +175,7 @@ class _ModuleLevel:
             case ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr():
                 yield SkillProblem(node.lineno, f"this runs while the file is loaded: {self._shown(node)}", _FIX)
             case ast.BinOp(op=ast.Pow(), right=right) if not _is_small(right):
-                yield self._worked_out(node)
+                yield self._computed_problem(node)
             case ast.ListComp(generators=loops) | ast.SetComp(generators=loops) | ast.GeneratorExp(generators=loops):
                 yield from self._check_loops(node, loops)
             case ast.DictComp(generators=loops):
@@ -189,7 +189,7 @@ class _ModuleLevel:
     def _check_loops(self, node: ast.expr, loops: list[ast.comprehension]) -> Iterator[SkillProblem]:
         calls = (self._dotted(one.func) for one in ast.walk(loops[0].iter) if isinstance(one, ast.Call))
         if len(loops) > 1 or "builtins.range" in calls or wrong_target(self._source, [loops[0].target]):
-            yield self._worked_out(node)
+            yield self._computed_problem(node)
         else:
             yield from self._check_values([loops[0].iter, *loops[0].ifs])
 
@@ -222,7 +222,7 @@ class _ModuleLevel:
                 return is_pure_call(self._dotted(func))
 
     def _check_arguments(self, call: ast.Call) -> Iterator[SkillProblem]:
-        """Check what a call that may stand here is given; what the file's own records are given, they keep."""
+        """Check the arguments of an allowed call. Records of the file only keep what they are given."""
         dotted = self._dotted(call.func)
         given: list[tuple[str | int, ast.expr]] = [*enumerate(call.args)]
         given += [(one.arg or "**", one.value) for one in call.keywords]
@@ -278,7 +278,7 @@ class _ModuleLevel:
                 for child in ast.iter_child_nodes(node):
                     yield from self._check_type_texts(child)
 
-    def _worked_out(self, node: ast.expr) -> SkillProblem:
+    def _computed_problem(self, node: ast.expr) -> SkillProblem:
         return SkillProblem(node.lineno, f"this is worked out while the file is loaded: {self._shown(node)}", _FIX)
 
 

@@ -42,17 +42,17 @@ def check_permissions(source: SkillSource) -> Iterator[SkillProblem]:
     if source.manifest is None:
         return
     may = source.manifest.permissions
-    line = _line(source)
+    line = _manifest_line(source)
     if "MANIFEST" not in source.names.once:
         yield SkillProblem(line, "MANIFEST is set more than once, and only the first is read", "leave one of them")
-    yield from _lengths(may, line)
-    yield from _manifest(may, line)
-    yield from _kit(source, may)
-    yield from _calls(source, may)
-    yield from _invokes(source, may)
+    yield from _check_lengths(may, line)
+    yield from _check_values(may, line)
+    yield from _check_kit_use(source, may)
+    yield from _check_calls(source, may)
+    yield from _check_invokes(source, may)
 
 
-def _lengths(may: Permissions, line: int) -> Iterator[SkillProblem]:
+def _check_lengths(may: Permissions, line: int) -> Iterator[SkillProblem]:
     """Yield lists that are too long for a person to read on a card."""
     named = {"hosts": may.hosts, "secrets": list(may.secrets), "invoke": may.invoke, "notify": may.notify}
     for name, values in (*named.items(), *((f"events.{kind}", names) for kind, names in may.events.items())):
@@ -87,7 +87,7 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _manifest(may: Permissions, line: int) -> Iterator[SkillProblem]:
+def _check_values(may: Permissions, line: int) -> Iterator[SkillProblem]:
     for host in (*may.hosts, *may.secrets.values()):
         if not _is_host(host):
             yield SkillProblem(
@@ -100,7 +100,7 @@ def _manifest(may: Permissions, line: int) -> Iterator[SkillProblem]:
             yield SkillProblem(
                 line, f"the secret {name} is for {host}, which is not among the hosts", "name the host too"
             )
-    yield from _events(may, line)
+    yield from _check_events(may, line)
     for name in may.invoke:
         if not _INVOKE.fullmatch(name):
             yield SkillProblem(line, f"{name!r} names no function", "write skill-<stem>/<fn_id>")
@@ -111,7 +111,7 @@ def _manifest(may: Permissions, line: int) -> Iterator[SkillProblem]:
             yield SkillProblem(line, f"{name!r} is not a valid channel", "write a short word such as ops")
 
 
-def _events(may: Permissions, line: int) -> Iterator[SkillProblem]:
+def _check_events(may: Permissions, line: int) -> Iterator[SkillProblem]:
     for kind, names in may.events.items():
         if kind not in ("listen", "send"):
             yield SkillProblem(line, f"permissions.events has no {kind!r}", "it has listen and send")
@@ -120,7 +120,8 @@ def _events(may: Permissions, line: int) -> Iterator[SkillProblem]:
                 yield wrong_event_problem(line, name, wrong, "use events of your own")
 
 
-def _kit(source: SkillSource, may: Permissions) -> Iterator[SkillProblem]:
+def _check_kit_use(source: SkillSource, may: Permissions) -> Iterator[SkillProblem]:
+    """Yield the first use of each part of the kit that the manifest does not allow."""
     told: set[str] = set()
     for node in source.nodes:
         name = _kit_name(source, node)
@@ -139,17 +140,17 @@ def _kit_name(source: SkillSource, node: ast.AST) -> str:
     return dotted.removeprefix("skills.kit.").partition(".")[0] if dotted.startswith("skills.kit.") else ""
 
 
-def _calls(source: SkillSource, may: Permissions) -> Iterator[SkillProblem]:
+def _check_calls(source: SkillSource, may: Permissions) -> Iterator[SkillProblem]:
     for node in source.nodes:
         match node:
             case ast.Call(func=func):
                 dotted = source.names.dotted(func)
                 if dotted in _HTTP:
-                    yield from _host(source, node, may)
+                    yield from _check_host(source, node, may)
                 elif dotted == "skills.kit.notify":
-                    yield from _channel(source, node, may)
+                    yield from _check_channel(source, node, may)
                 elif dotted == "inngest.Event":
-                    yield from _sent(source, node, may)
+                    yield from _check_event_sent(source, node, may)
             case ast.Subscript(value=whole, slice=ast.Constant(value=str(name))):
                 if source.names.dotted(whole) == "skills.kit.secrets" and may.secrets and name not in may.secrets:
                     fix = f'add "{name}" with its host to permissions.secrets'
@@ -158,7 +159,7 @@ def _calls(source: SkillSource, may: Permissions) -> Iterator[SkillProblem]:
                 continue
 
 
-def _host(source: SkillSource, call: ast.Call, may: Permissions) -> Iterator[SkillProblem]:
+def _check_host(source: SkillSource, call: ast.Call, may: Permissions) -> Iterator[SkillProblem]:
     """Yield the problem of a literal address, also of an f-string that is literal up to its path."""
     value = source.names.resolved(call.args[0]) if call.args else None
     match value:
@@ -177,13 +178,13 @@ def _host(source: SkillSource, call: ast.Call, may: Permissions) -> Iterator[Ski
         yield SkillProblem(call.lineno, reason, f"the manifest names {', '.join(may.hosts)}; add the host there")
 
 
-def _channel(source: SkillSource, call: ast.Call, may: Permissions) -> Iterator[SkillProblem]:
+def _check_channel(source: SkillSource, call: ast.Call, may: Permissions) -> Iterator[SkillProblem]:
     channel = source.names.text(call.args[0]) if call.args else None
     if channel is not None and may.notify and channel not in may.notify:
         yield SkillProblem(call.lineno, f"the manifest names no channel {channel}", "add it to permissions.notify")
 
 
-def _sent(source: SkillSource, call: ast.Call, may: Permissions) -> Iterator[SkillProblem]:
+def _check_event_sent(source: SkillSource, call: ast.Call, may: Permissions) -> Iterator[SkillProblem]:
     name = source.names.text(next((one.value for one in call.keywords if one.arg == "name"), None))
     if name is None:
         return
@@ -196,7 +197,7 @@ def _sent(source: SkillSource, call: ast.Call, may: Permissions) -> Iterator[Ski
         yield SkillProblem(call.lineno, f"the file sends {name}, which its manifest does not name", fix)
 
 
-def _invokes(source: SkillSource, may: Permissions) -> Iterator[SkillProblem]:
+def _check_invokes(source: SkillSource, may: Permissions) -> Iterator[SkillProblem]:
     own = f"skill-{source.stem}"
     for one in step_calls(source, source.nodes):
         if one.method != "invoke_by_id":
@@ -213,7 +214,8 @@ def _invokes(source: SkillSource, may: Permissions) -> Iterator[SkillProblem]:
             yield SkillProblem(one.line, f"the file invokes {app}/{function}, which its manifest does not name", fix)
 
 
-def _line(source: SkillSource) -> int:
+def _manifest_line(source: SkillSource) -> int:
+    """Return the line of the manifest; the first of the file if there is none."""
     for statement in source.tree.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id="MANIFEST")]) | ast.AnnAssign(target=ast.Name(id="MANIFEST")):

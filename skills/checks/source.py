@@ -86,6 +86,7 @@ def _option(call: ast.Call, name: str) -> ast.expr | None:
 
 
 def _outer_calls(statement: ast.stmt) -> list[ast.expr]:
+    """Return the expressions of a statement at module level that may register a function."""
     match statement:
         case ast.FunctionDef(decorator_list=decorators) | ast.AsyncFunctionDef(decorator_list=decorators):
             return list(decorators)
@@ -146,7 +147,7 @@ def read_step_names(nodes: Sequence[ast.AST], declared: Iterable[DeclaredFunctio
         more = handed[waiting.pop()] - sure
         sure |= more
         waiting += more
-    maybe = {name for node in nodes for name in _called_step(node)}
+    maybe = {name for node in nodes for name in _possible_steps(node)}
     return StepNames(frozenset(contexts), frozenset(sure), frozenset(sure | maybe))
 
 
@@ -201,6 +202,7 @@ def _is_any_step(value: ast.expr, names: StepNames) -> bool:
 
 
 def _typed(node: ast.AST, types: frozenset[str]) -> Iterator[str]:
+    """Yield the name of a parameter that is annotated with one of these types."""
     match node:
         case ast.arg(arg=name, annotation=ast.Attribute(attr=of) | ast.Name(id=of) | ast.Constant(value=str(of))):
             if of.rpartition(".")[2] in types:
@@ -209,7 +211,8 @@ def _typed(node: ast.AST, types: frozenset[str]) -> Iterator[str]:
             return
 
 
-def _called_step(node: ast.AST) -> Iterator[str]:
+def _possible_steps(node: ast.AST) -> Iterator[str]:
+    """Yield a name that may be `ctx.step`: a parameter called `step`, or a name set to an attribute `step`."""
     match node:
         case ast.arg(arg="step"):
             yield "step"

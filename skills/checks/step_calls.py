@@ -57,12 +57,12 @@ def _argument(call: ast.Call, position: int) -> ast.expr | None:
     return next((one.value for one in call.keywords if one.arg == "step_id"), None)
 
 
-_OWN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def nodes_reached(source: SkillSource, handler: ast.AST) -> list[ast.AST]:
     """Return the nodes of a handler and of the functions and classes of the file that it names, also indirectly."""
-    own: Mapping[str, ast.stmt] = {one.name: one for one in source.tree.body if isinstance(one, _OWN)}
+    own: Mapping[str, ast.stmt] = {one.name: one for one in source.tree.body if isinstance(one, _DEFINITIONS)}
     declared = {id(one.handler) for one in source.declared}
     nodes: list[ast.AST] = []
     waiting: list[ast.AST] = [handler]
@@ -72,11 +72,11 @@ def nodes_reached(source: SkillSource, handler: ast.AST) -> list[ast.AST]:
         if id(place) in visited:
             continue
         visited.add(id(place))
-        inside = [node for part in _parts(place) for node in ast.walk(part)]
+        inside = [node for part in _inner_parts(place) for node in ast.walk(part)]
         nodes += inside
         for node in inside:
             named = own.get(node.id) if isinstance(node, ast.Name) else None
-            # Another registered function has runs and steps of its own.
+            # Another registered function has separate runs and steps.
             if named is not None and id(named) not in declared:
                 waiting.append(named)
     return nodes
@@ -105,8 +105,8 @@ def functions_with_steps(source: SkillSource) -> frozenset[str]:
     used_by: dict[str, set[str]] = defaultdict(set)
     found: set[str] = set()
     others: set[str] = set()
-    for one in (node for node in source.nodes if isinstance(node, _OWN) and id(node) not in methods):
-        inside = [node for part in _parts(one) for node in ast.walk(part)]
+    for one in (node for node in source.nodes if isinstance(node, _DEFINITIONS) and id(node) not in methods):
+        inside = [node for part in _inner_parts(one) for node in ast.walk(part)]
         for node in inside:
             if isinstance(node, ast.Name):
                 used_by[node.id].add(one.name)
@@ -133,8 +133,8 @@ def direct_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
         waiting += ast.iter_child_nodes(node)
 
 
-def _parts(place: ast.AST) -> list[ast.AST]:
-    """Return the body of a function without its decorators, which name `on_failure` handlers."""
+def _inner_parts(place: ast.AST) -> list[ast.AST]:
+    """Return the body of a function without its decorators, which name `on_failure` handlers; else the node itself."""
     match place:
         case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
             return list(body)

@@ -28,12 +28,12 @@ _READERS = frozenset(("builtins.getattr", "operator.attrgetter"))
 
 def check_step_flow(source: SkillSource) -> Iterator[SkillProblem]:
     """Yield uses of `ctx.step` that hide which step is called."""
-    yield from _methods(source)
-    yield from _objects(source)
+    yield from _passed_methods(source)
+    yield from _passed_steps(source)
     yield from _read_by_name(source)
 
 
-def _methods(source: SkillSource) -> Iterator[SkillProblem]:
+def _passed_methods(source: SkillSource) -> Iterator[SkillProblem]:
     """Yield step methods that are not called where they are named."""
     direct: set[int] = set()
     for node in source.nodes:
@@ -46,7 +46,7 @@ def _methods(source: SkillSource) -> Iterator[SkillProblem]:
             yield SkillProblem(node.lineno, reason, f"call ctx.step.{node.attr} itself, so that its id can be read")
 
 
-def _objects(source: SkillSource) -> Iterator[SkillProblem]:
+def _passed_steps(source: SkillSource) -> Iterator[SkillProblem]:
     """Yield uses of `ctx.step` as a value, other than set to a name or passed to a function of the file."""
     known: set[int] = set()
     own = own_functions(source.nodes)
@@ -103,7 +103,7 @@ def check_step_places(source: SkillSource) -> Iterator[SkillProblem]:
     yield from _swallowed(source, own)
     told: set[int] = set()
     for declared in source.declared:
-        for problem in _between(source, declared, own):
+        for problem in _effects_outside(source, declared, own):
             if problem.line is None or problem.line not in told:
                 told.add(problem.line or 0)
                 yield problem
@@ -137,7 +137,7 @@ def _swallowed(source: SkillSource, own: Set[str]) -> Iterator[SkillProblem]:
                 continue
 
 
-def _between(source: SkillSource, declared: DeclaredFunction, own: Set[str]) -> Iterator[SkillProblem]:
+def _effects_outside(source: SkillSource, declared: DeclaredFunction, own: Set[str]) -> Iterator[SkillProblem]:
     """Yield effects outside of steps, which would happen again after every step."""
     handler = declared.handler
     if not isinstance(handler, ast.FunctionDef) or handler.name not in own:

@@ -34,16 +34,16 @@ def check_triggers(source: SkillSource) -> Iterator[SkillProblem]:
             yield SkillProblem(trigger.lineno, f"a function has 1 to {MOST_TRIGGERS} triggers", "write them as a list")
         seen: set[str] = set()
         for one in listed[:MOST_TRIGGERS]:
-            yield from _trigger(source, source.names.resolved(one))
+            yield from _check_trigger(source, source.names.resolved(one))
             text = ast.dump(one)
             if text in seen:
                 yield SkillProblem(one.lineno, "this trigger is listed twice", "leave one out")
             seen.add(text)
-        yield from _cancels(source, declared.options.get("cancel"))
-    yield from _waits(source)
+        yield from _check_cancels(source, declared.options.get("cancel"))
+    yield from _check_waits(source)
 
 
-def _trigger(source: SkillSource, node: ast.expr) -> Iterator[SkillProblem]:
+def _check_trigger(source: SkillSource, node: ast.expr) -> Iterator[SkillProblem]:
     kind = source.names.dotted(node.func) if isinstance(node, ast.Call) else None
     if not isinstance(node, ast.Call) or kind not in ("inngest.TriggerCron", "inngest.TriggerEvent"):
         fix = "write inngest.TriggerCron(cron=…) or inngest.TriggerEvent(event=…) out"
@@ -51,9 +51,9 @@ def _trigger(source: SkillSource, node: ast.expr) -> Iterator[SkillProblem]:
         return
     options = {one.arg: one.value for one in node.keywords}
     if kind == "inngest.TriggerCron":
-        yield from _cron(source, node, options)
+        yield from _check_cron(source, node, options)
         return
-    yield from _event(source, node.lineno, options.get("event"), "listens to")
+    yield from _check_event(source, node.lineno, options.get("event"), "listens to")
     if (expression := options.get("expression")) is not None:
         if (text := source.names.text(expression)) is None:
             yield SkillProblem(expression.lineno, "the expression is computed", "write it as one literal string")
@@ -61,7 +61,7 @@ def _trigger(source: SkillSource, node: ast.expr) -> Iterator[SkillProblem]:
             yield SkillProblem(expression.lineno, f"expression: {wrong}", _EXPRESSION_FIX)
 
 
-def _cron(source: SkillSource, node: ast.Call, options: dict[str | None, ast.expr]) -> Iterator[SkillProblem]:
+def _check_cron(source: SkillSource, node: ast.Call, options: dict[str | None, ast.expr]) -> Iterator[SkillProblem]:
     text = source.names.text(options.get("cron"))
     if text is None:
         yield SkillProblem(node.lineno, "the schedule is computed", 'write it as one literal: cron="*/30 * * * *"')
@@ -75,11 +75,11 @@ def _cron(source: SkillSource, node: ast.Call, options: dict[str | None, ast.exp
             yield SkillProblem(jitter.lineno, wrong, 'write it as jitter="30s"')
 
 
-def _waits(source: SkillSource) -> Iterator[SkillProblem]:
+def _check_waits(source: SkillSource) -> Iterator[SkillProblem]:
     waits = (one for one in step_calls(source, source.nodes) if one.method == "wait_for_event")
     for one in islice(waits, _MOST_WAITS):
         options = {option.arg: option.value for option in one.call.keywords}
-        yield from _event(source, one.line, options.get("event"), "waits for")
+        yield from _check_event(source, one.line, options.get("event"), "waits for")
         if (expression := options.get("if_exp")) is not None:
             text = source.names.text(expression)
             # A computed expression may hold a value of the run, which is unknown here.
@@ -87,7 +87,7 @@ def _waits(source: SkillSource) -> Iterator[SkillProblem]:
                 yield SkillProblem(expression.lineno, f"if_exp: {wrong}", "compare event.data and async.data")
 
 
-def _cancels(source: SkillSource, cancels: ast.expr | None) -> Iterator[SkillProblem]:
+def _check_cancels(source: SkillSource, cancels: ast.expr | None) -> Iterator[SkillProblem]:
     whole = source.names.resolved(cancels) if cancels is not None else None
     if whole is None or (isinstance(whole, ast.Constant) and whole.value is None):
         return
@@ -95,14 +95,15 @@ def _cancels(source: SkillSource, cancels: ast.expr | None) -> Iterator[SkillPro
     for rule in rules:
         if isinstance(rule, ast.Call) and source.names.dotted(rule.func) == "inngest.Cancel":
             event = next((one.value for one in rule.keywords if one.arg == "event"), None)
-            yield from _event(source, rule.lineno, event, "is cancelled by")
+            yield from _check_event(source, rule.lineno, event, "is cancelled by")
         else:
             yield SkillProblem(
                 rule.lineno, "this cancel rule cannot be read", 'write [inngest.Cancel(event="a/b")] out'
             )
 
 
-def _event(source: SkillSource, line: int, name: ast.expr | None, does: str) -> Iterator[SkillProblem]:
+def _check_event(source: SkillSource, line: int, name: ast.expr | None, does: str) -> Iterator[SkillProblem]:
+    """Yield the problem of an event's name; `does` says what the file does with the event, for the reason."""
     text = source.names.text(name)
     if text is None:
         yield SkillProblem(line, "the name of the event is computed", "write it as one literal string")

@@ -46,6 +46,7 @@ def wrong_event_problem(line: int, name: str, reason: str, fix: str) -> SkillPro
 
 
 def _our_events(event: type[AgentEvent]) -> Iterator[type[AgentEvent]]:
+    """Yield every class below this one."""
     for one in event.__subclasses__():
         yield one
         yield from _our_events(one)

@@ -20,7 +20,10 @@ class Overreach(SkillProblem):
 
 
 class RefusedSkillError(Exception):
-    """A version is refused; `tried` lists what the jail stopped while it was loaded."""
+    """A version is refused.
+
+    `tried` lists what it was seen to attempt while it was loaded, see `sidecar/child/attempts.py`.
+    """
 
     def __init__(self, *problems: SkillProblem, tried: Sequence[str] = ()) -> None:
         super().__init__("; ".join(problem.reason for problem in problems))

@@ -20,8 +20,9 @@ _ZONE_MARKS = ("TZ=", "CRON_TZ=")
 
 @dataclass(frozen=True)
 class CronField:
-    """One of the five fields. `names` stand for the numbers from `low` on; `alias` is a second number for `low` that
-    not every engine accepts.
+    """One of the five fields.
+
+    `names` mean the numbers from `low` on. `alias` is a second number for `low` that not every engine accepts.
     """
 
     name: str
@@ -101,6 +102,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _field(field: CronField, text: str, odd: list[str]) -> frozenset[int]:
+    """Return the numbers that a field allows, and add to `odd` what not every engine accepts; raises ValueError."""
     found: set[int] = set()
     for part in text.split(","):
         span, slash, by = part.partition("/")

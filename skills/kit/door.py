@@ -76,20 +76,20 @@ class KitDoor:
         # A forked process must not share a connection with its parent.
         client = self._clients.get(os.getpid())
         if client is None:
-            made = self._made()
+            made = self._new_client()
             # Two threads may get here at the same time: both use one client, and the other is closed.
             client = self._clients.setdefault(os.getpid(), made)
             if client is not made:
                 made.close()
         return client
 
-    def _made(self) -> httpx.Client:
-        transport = httpx.HTTPTransport(uds=_short(self._address), verify=False)
+    def _new_client(self) -> httpx.Client:
+        transport = httpx.HTTPTransport(uds=_short_path(self._address), verify=False)
         # A hook, not a client header: the SDK sends requests that another client has built.
-        hooks = {"request": [self._say_run]}
+        hooks = {"request": [self._add_run_header]}
         return httpx.Client(transport=transport, event_hooks=hooks, timeout=_TIMEOUT, trust_env=False)
 
-    def _say_run(self, request: httpx.Request) -> None:
+    def _add_run_header(self, request: httpx.Request) -> None:
         request.headers[RUN_HEADER] = self._run_id
 
     def _hang_up(self) -> None:
@@ -121,7 +121,7 @@ class KitDoor:
         raise Refused(text)
 
 
-def _short(address: str) -> str:
+def _short_path(address: str) -> str:
     """Return a short path to a socket, through its opened folder, since a socket address is limited to ~100 bytes."""
     if len(os.fsencode(address)) < 100:
         return address

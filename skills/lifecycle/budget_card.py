@@ -44,7 +44,7 @@ class BudgetReached:
 def read_allowance(scope: Scope, stem: str, day: date, budget: Decimal) -> DailyAllowance:
     """Return the skill's budget, or the amount that it was raised to on that day."""
     most, card_id = budget, None
-    for card in _raised(scope, stem, day):
+    for card in _raising_cards(scope, stem, day):
         # Credit is added for everybody; it does not raise this skill's share.
         if card.subject["limit"] != "balance":
             most, card_id = max(most, Decimal(str(card.subject["raise_to"]))), card.id
@@ -66,7 +66,7 @@ def open_budget_card(
     """Open the card for a reached limit, unless it is open already or was answered with no."""
     more = max(budget, needs)
     raise_to = max(most, spent) + more
-    cause = f"{_cause(stem, day)}:{sum(1 for _ in _raised(scope, stem, day))}"
+    cause = f"{_cause(stem, day)}:{sum(1 for _ in _raising_cards(scope, stem, day))}"
     left = _end_of(day, scope) - scope.now
     said = partial(format_amount, currency=currency)
     has = f"{stem} has spent {said(spent)} on the model today and asks for up to {said(needs)} more"
@@ -106,7 +106,7 @@ def open_budget_card(
 def is_limit_reached(scope: Scope, stem: str) -> bool:
     """Return whether a limit of the skill is reached today and people have not answered, or said no."""
     day = credits.read_local_date(scope)
-    last = f"{_cause(stem, day)}:{sum(1 for _ in _raised(scope, stem, day))}"
+    last = f"{_cause(stem, day)}:{sum(1 for _ in _raising_cards(scope, stem, day))}"
     card = scope.first(scope.select(card_rows.c.state, card_rows.c.answer_option).where(card_rows.c.cause == last))
     return card is not None and (card.state == CardState.OPEN or card.answer_option == "stop")
 
@@ -131,7 +131,7 @@ def answer_budget_card(scope: Scope, card: Card) -> None:
     credits.grant_credit(scope, Decimal(str(card.subject["more"])), f"{card.id}:raise")
 
 
-def _raised(scope: Scope, stem: str, day: date) -> Iterator[Card]:
+def _raising_cards(scope: Scope, stem: str, day: date) -> Iterator[Card]:
     """Yield the cards of that day on which a person raised a limit, oldest first."""
     n = 0
     while True:

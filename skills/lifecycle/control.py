@@ -13,7 +13,10 @@ from skills.lifecycle import promotion
 
 
 def enable(scope: Scope, stem: str, by: str) -> Skill:
-    """Let a skill serve again, or for the first time; missing permissions are asked for first."""
+    """Let a skill serve again, or for the first time.
+
+    A skill that never served begins its rollout, which asks for missing permissions.
+    """
     del by
     skill = lock_skill(scope, stem)
     if skill.status == "retired":

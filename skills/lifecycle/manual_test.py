@@ -36,7 +36,7 @@ def request_test(
     known = read_test(versions.get_version(scope, version.id))
     if known is not None and known.cause == cause:
         return known
-    _write(scope, version.id, {"cause": cause, "function_id": function_id, "event": dict(event)})
+    _store_test(scope, version.id, {"cause": cause, "function_id": function_id, "event": dict(event)})
     touch_skill(scope, skill)
     return ManualTest(cause, function_id, event, None)
 
@@ -49,7 +49,7 @@ def record_test_result(scope: Scope, version: CheckedVersion, cause: str, trial:
         return
     facts = {"cause": cause, "function_id": known.function_id, "event": dict(known.event)}
     told = {"runs": trial.runs, "failed": trial.failed, "differences": list(trial.differences)}
-    _write(scope, version.id, {**facts, "trial": told})
+    _store_test(scope, version.id, {**facts, "trial": told})
     touch_skill(scope, skill)
 
 
@@ -63,6 +63,6 @@ def read_test(version: CheckedVersion) -> ManualTest | None:
     return ManualTest(str(known["cause"]), str(known["function_id"]), known["event"], trial)
 
 
-def _write(scope: Scope, version_id: str, test: Mapping[str, Any]) -> None:
+def _store_test(scope: Scope, version_id: str, test: Mapping[str, Any]) -> None:
     facts = {**versions.get_version(scope, version_id).stage_facts, _FACT: dict(test)}
     scope.change(scope.update(skill_versions).where(skill_versions.c.id == version_id).values(stage_facts=facts))

@@ -185,9 +185,9 @@ def apply_failed_run(
             return save_skill(scope, replace(skill, failures=in_a_row))
         case "restore":
             assert previous is not None
-            return _quarantined(scope, skill, version, previous, in_a_row, run_id)
+            return _quarantine(scope, skill, version, previous, in_a_row, run_id)
         case "quarantine":
-            return _quarantined(scope, skill, version, None, in_a_row, run_id)
+            return _quarantine(scope, skill, version, None, in_a_row, run_id)
 
 
 def apply_completed_run(scope: Scope, stem: str, version: CheckedVersion) -> None:
@@ -197,9 +197,10 @@ def apply_completed_run(scope: Scope, stem: str, version: CheckedVersion) -> Non
         save_skill(scope, replace(lock_skill(scope, stem), failures=0))
 
 
-def _quarantined(
+def _quarantine(
     scope: Scope, skill: Skill, version: CheckedVersion, previous: CheckedVersion | None, in_a_row: int, run_id: str
 ) -> Skill:
+    """Quarantine the version that serves, tell ops, and let `previous` serve in its place if there is one."""
     versions.set_stage(scope, version.id, "quarantined", failed_in_a_row=in_a_row, last_run=run_id)
     told = f"{skill.id}: version {version.number} failed {in_a_row} times in a row and is quarantined; "
     told += f"version {previous.number} serves again" if previous is not None else "nothing serves in its place"

@@ -95,6 +95,7 @@ def _as_alarm(ref: str, run: SkillRun, at: datetime, told: SkillOutcome | None, 
 
 
 def _measured(output: Any) -> float | None:
+    """Return the number `measured` of a run's output, if there is one."""
     value = output.get("measured") if isinstance(output, Mapping) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None

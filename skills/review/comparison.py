@@ -16,7 +16,10 @@ _CLOSE_TO_EXPECTED = 0.1
 
 @dataclass(frozen=True)
 class Comparison:
-    """`outcome` is `kept`, `better` (than before, not as good as predicted), `worse`, `too_few` or `never_served`."""
+    """A prediction beside what happened.
+
+    `outcome` is `kept`, `better` (than before, not as good as predicted), `worse`, `too_few` or `never_served`.
+    """
 
     review_id: str
     prediction: Prediction
@@ -57,7 +60,7 @@ def compare_prediction(review_id: str, prediction: Prediction, served: bool, sin
     quiet = prediction.measure == "false_alarm_rate" and not since.alarms and sensitivity.has_enough_runs(since)
     # Without any alarm there was no false one.
     happened = 0.0 if quiet else measure_now(since, prediction.measure)
-    if happened is None or not (quiet or _tells(since, prediction.measure)):
+    if happened is None or not (quiet or _is_enough_to_tell(since, prediction.measure)):
         return Comparison(review_id, prediction, "too_few", happened)
     higher_is_better = prediction.expected > prediction.was
     short = (prediction.expected - happened) if higher_is_better else (happened - prediction.expected)
@@ -71,7 +74,7 @@ def read_prediction(stored: Mapping[str, Any]) -> Prediction:
     return Prediction(stored["measure"], float(stored["was"]), float(stored["expected"]))
 
 
-def _tells(since: ReviewFacts, measure: Measure) -> bool:
+def _is_enough_to_tell(since: ReviewFacts, measure: Measure) -> bool:
     if measure == "success_rate":
         return sensitivity.has_enough_runs(since)
     return since.answered + since.ignored >= sensitivity.FEW_ALARMS

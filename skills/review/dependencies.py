@@ -11,7 +11,10 @@ from skills.review.history import EngineRunHistory
 
 @dataclass(frozen=True)
 class ReviewDependencies:
-    """`runs` reads the engine's run history. `repairs_per_day` limits the repairs of one skill per day."""
+    """Dependencies of reviews and repairs.
+
+    `runs` reads the engine's run history. `repairs_per_day` limits the repairs of one skill per day.
+    """
 
     database: Database
     model: Model

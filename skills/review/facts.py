@@ -162,8 +162,8 @@ def compute_facts(
         false_alarm_rate=_share(meant["false_alarm"] + ignored, known),
         late_rate=_share(meant["late"], known),
         acted_on_rate=_share(meant["real"] + meant["late"], known),
-        repeated_failures=_repeated(ended),
-        judged=tuple(_judged(alarm) for alarm in _fates(alarms)[:MOST_NAMED]),
+        repeated_failures=_repeated_failures(ended),
+        judged=tuple(_as_judged(alarm) for alarm in _settled_alarms(alarms)[:MOST_NAMED]),
     )
 
 
@@ -171,17 +171,18 @@ def _share(part: int, whole: int) -> float | None:
     return round(part / whole, 4) if whole else None
 
 
-def _fates(alarms: Sequence[Alarm]) -> list[Alarm]:
+def _settled_alarms(alarms: Sequence[Alarm]) -> list[Alarm]:
+    """Return the alarms that were answered or ignored, newest first."""
     told = [alarm for alarm in alarms if alarm.meaning is not None or alarm.ignored]
     return sorted(told, key=lambda alarm: alarm.at, reverse=True)
 
 
-def _judged(alarm: Alarm) -> JudgedAlarm:
+def _as_judged(alarm: Alarm) -> JudgedAlarm:
     means = alarm.meaning or "ignored"
     return JudgedAlarm(ref=alarm.ref, run_id=alarm.run_id, said=alarm.said, meaning=means, measured=alarm.measured)
 
 
-def _repeated(ended: Sequence[RunFact]) -> tuple[RepeatedFailure, ...]:
+def _repeated_failures(ended: Sequence[RunFact]) -> tuple[RepeatedFailure, ...]:
     found: dict[str, list[str]] = {}
     for run in ended:
         if run.status == "failed":

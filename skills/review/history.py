@@ -80,6 +80,7 @@ def _of_ledger(run: SkillRun) -> RunFact:
 
 
 def _of_both(run: EngineRun, known: RunFact | None, since: datetime) -> RunFact:
+    """Merge what the engine says of a run with our own row, if there is one."""
     began = _moment(run.started_at) or (known.began_at if known is not None else since)
     ended = _moment(run.ended_at) or (known.ended_at if known is not None else None)
     told = run.status if run.status in _ENDED or known is None else known.status

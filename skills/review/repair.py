@@ -96,7 +96,9 @@ def report_failed_run(dependencies: ReviewDependencies, failed: FailedSkillRun, 
         skill = lock_skill(scope, stem) if stem is not None else None
         version = _version(scope, run, skill)
         verdict = (
-            None if skill is None else _unserved_reason(failed, run) or _why_not(scope, dependencies, skill, version)
+            None
+            if skill is None
+            else _unserved_reason(failed, run) or _reason_against(scope, dependencies, skill, version)
         )
         text = _notice(failed, run)
         task_id = None
@@ -128,8 +130,9 @@ def _version(scope: Scope, run: SkillRun | None, skill: Skill | None) -> Checked
 
 
 def _unserved_reason(failed: FailedSkillRun, run: SkillRun | None) -> str | None:
-    """Return a reason if no process served the run: its row says so, or only the engine reported the failure and its
-    error is one of the infrastructure.
+    """Return a reason if no process served the run, else None.
+
+    Its row says so, or only the engine reported the failure and its error is one of the infrastructure.
     """
     is_known = run is not None and run.stage == UNSERVED
     failed_itself = run is not None and run.status == "failed"
@@ -137,7 +140,7 @@ def _unserved_reason(failed: FailedSkillRun, run: SkillRun | None) -> str | None
     return "nobody served it at that moment" if unserved else None
 
 
-def _why_not(
+def _reason_against(
     scope: Scope, dependencies: ReviewDependencies, skill: Skill, version: CheckedVersion | None
 ) -> str | None:
     newest = next(iter(versions.list_versions(scope, skill.id, limit=1)), None)

@@ -18,8 +18,10 @@ _LESS = re.compile(r"THRESHOLD|LIMIT|ABOVE|TOLERAN|MAXIMUM|DEGRADED|CRITICAL|ALA
 
 @dataclass(frozen=True)
 class Tunable:
-    """A movable number. `name` is that of the constant, with `.key` for a number in a dict; `higher` says what a higher
-    value does: `more alarms`, `fewer alarms` or `unknown`.
+    """A movable number.
+
+    `name` is that of the constant, with `.key` for a number in a dict. `higher` says what a higher value does:
+    `more alarms`, `fewer alarms` or `unknown`.
     """
 
     name: str

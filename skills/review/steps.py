@@ -177,6 +177,7 @@ def _compare_last_change(
 
 
 def _given_up(dependencies: ReviewDependencies, workspace_id: str, before: Review) -> bool:
+    """Return whether a proposed change counts as never made: its task has ended, or it took too long."""
     if _age(dependencies.database.clock.now(), before) > PENDING_CHANGE:
         return True
     assert before.task_id is not None

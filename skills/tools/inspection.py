@@ -94,12 +94,12 @@ class ReadSkill:
 
     def run(self, call: CallContext, arguments: ReadSkillArguments) -> ToolResult:
         with call.reading() as scope:
-            facts, source = self._found(scope, arguments.name, arguments.version)
+            facts, source = self._read_source(scope, arguments.name, arguments.version)
         pages = max(1, -(-len(source) // _PAGE))
         start = (arguments.page - 1) * _PAGE
         return ToolResult({**facts, "page": arguments.page, "pages": pages, "source": source[start : start + _PAGE]})
 
-    def _found(self, scope: Scope, stem: str, number: int | None) -> tuple[dict[str, Any], str]:
+    def _read_source(self, scope: Scope, stem: str, number: int | None) -> tuple[dict[str, Any], str]:
         skill = find_skill(scope, stem)
         files = {**self._folder.own(), **self._folder.elsewhere()}
         if skill is None:
@@ -113,7 +113,7 @@ class ReadSkill:
         )
         # The agent's change of a shipped skill is in no file, only in the database.
         in_book = number is not None or (skill.origin == "shipped" and version is not None)
-        saved = None if in_book else self._saved(files, stem, version)
+        saved = None if in_book else self._unversioned_content(files, stem, version)
         facts: dict[str, Any] = {"skill_id": stem, "status": skill.status, "origin": skill.origin}
         if version is not None:
             facts |= _version_facts(scope, version)
@@ -125,7 +125,7 @@ class ReadSkill:
         return facts, version.source if version is not None else ""
 
     @staticmethod
-    def _saved(files: dict[str, Any], stem: str, version: CheckedVersion | None) -> str | None:
+    def _unversioned_content(files: dict[str, Any], stem: str, version: CheckedVersion | None) -> str | None:
         """Return the content of the file if it is not a version yet."""
         if stem not in files:
             return None

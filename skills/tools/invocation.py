@@ -96,7 +96,7 @@ class TrySkill:
             function = choose_function(version, arguments.function)
             event = {"name": arguments.event or invoke_event_name(version.skill_id, function), "data": arguments.data}
             manual_test.request_test(scope, version, cause=call.call_id, function_id=function, event=event)
-        trial = self._word(call, version.id)
+        trial = self._await_trial(call, version.id)
         if trial is None:
             return ToolResult(
                 {**_version_lines(version), "state": "asked", "says": "not tried yet: ask again in a while"}
@@ -117,7 +117,7 @@ class TrySkill:
             raise ConflictError(f"{stem} is {skill.status}: nothing of it is tried", status=skill.status)
         return versions.get_version(scope, known)
 
-    def _word(self, call: CallContext, version_id: str) -> Trial | None:
+    def _await_trial(self, call: CallContext, version_id: str) -> Trial | None:
         """Wait for the result, up to twice `patience_seconds`, without holding a transaction."""
         deadline = time.monotonic() + 2 * self._folder.patience_seconds
         while True:

@@ -49,7 +49,7 @@ _SEEN_WHOLE = 5_000
 _ON_ITS_WAY = frozenset(("unseen", "checked"))
 # Earlier stages of the same text; unless it is held, this save offers it again.
 _OLD = frozenset(("superseded", "rolled_back", "quarantined", "retired", "refused"))
-_FELL = frozenset(("refused", "quarantined", "retired", "rolled_back"))
+_UNSUCCESSFUL = frozenset(("refused", "quarantined", "retired", "rolled_back"))
 _SAYS = {
     "unseen": "saved; the sidecar has not looked at it yet: see read_skill later",
     "checked": "checked; it is on its way, or its skill is turned off",
@@ -111,29 +111,29 @@ class WriteSkill:
         require_home_workspace(call.workspace_id)
         of_people = self._folder.of_people(arguments.name)
         if of_people is not None and arguments.card_id is not None:
-            return self._accepted(call, of_people, arguments.card_id, arguments.reason)
+            return self._save_accepted(call, of_people, arguments.card_id, arguments.reason)
         if of_people is not None and arguments.base_version is not None:
-            return self._proposed(call, of_people, arguments)
+            return self._propose_change(call, of_people, arguments)
         if arguments.card_id is not None:
             raise InvalidError(f"{arguments.name[:80]} is no person's file: give the source, or edits of base_version")
         if arguments.base_version is not None and self._folder.is_shipped(arguments.name):
-            return self._upon_release(call, arguments.name, arguments)
+            return self._change_shipped(call, arguments.name, arguments)
         stem = self._folder.free_stem(arguments.name)
         self._folder.check_room(stem)
         text = self._text(call, stem, arguments)
         source = text.encode("utf-8", "surrogatepass")
         sha = sha_of(source)
-        if (refused := self._refused(call, stem, text)) is not None:
+        if (refused := self._refusal_of(call, stem, text)) is not None:
             return refused
         with call.transaction("skill.announced") as scope:
-            seen = self._announced(scope, call.call_id, stem, sha, arguments)
+            seen = self._announce_agent_file(scope, call.call_id, stem, sha, arguments)
         # A repeated call does not save again: the file may hold something newer by now.
         fresh = seen.state == "unseen"
         if fresh:
             self._folder.write(stem, source)
-        return self._result(stem, self._word(call, stem, sha, _ON_ITS_WAY | _OLD if fresh else _ON_ITS_WAY))
+        return self._result(stem, self._await_status(call, stem, sha, _ON_ITS_WAY | _OLD if fresh else _ON_ITS_WAY))
 
-    def _refused(self, call: CallContext, stem: str, text: str) -> ToolResult | None:
+    def _refusal_of(self, call: CallContext, stem: str, text: str) -> ToolResult | None:
         """Return the result with the problems that the checks find, None if there are none."""
         others = {**self._folder.own(), **self._folder.elsewhere()}
         others.pop(stem, None)
@@ -148,9 +148,10 @@ class WriteSkill:
         }
         return ToolResult(content, ok=False)
 
-    def _proposed(self, call: CallContext, path: Path, arguments: WriteSkillArguments) -> ToolResult:
+    def _propose_change(self, call: CallContext, path: Path, arguments: WriteSkillArguments) -> ToolResult:
+        """Open the card for a change of a person's own file; nothing is saved."""
         text = self._text(call, path.stem, arguments)
-        if (refused := self._refused(call, path.stem, text)) is not None:
+        if (refused := self._refusal_of(call, path.stem, text)) is not None:
             return refused
         with call.reading() as scope:
             base = versions.get_version_by_number(scope, path.stem, arguments.base_version or 0)
@@ -162,7 +163,7 @@ class WriteSkill:
         )
         return ToolResult({"skill_id": path.stem, "written": False, "card_id": card.id, "says": says})
 
-    def _accepted(self, call: CallContext, path: Path, card_id: str, reason: str) -> ToolResult:
+    def _save_accepted(self, call: CallContext, path: Path, card_id: str, reason: str) -> ToolResult:
         """Save an accepted change. Raises ConflictError if the file was saved by another since."""
         stem = path.stem
         with call.transaction("skill.announced") as scope:
@@ -174,13 +175,13 @@ class WriteSkill:
         if fresh:
             # Follow a link, so that the person's own file changes.
             save_file(path.resolve(), change.source.encode())
-        return self._result(stem, self._word(call, stem, sha, _ON_ITS_WAY | _OLD if fresh else _ON_ITS_WAY))
+        return self._result(stem, self._await_status(call, stem, sha, _ON_ITS_WAY | _OLD if fresh else _ON_ITS_WAY))
 
-    def _upon_release(self, call: CallContext, stem: str, arguments: WriteSkillArguments) -> ToolResult:
+    def _change_shipped(self, call: CallContext, stem: str, arguments: WriteSkillArguments) -> ToolResult:
         """Change a shipped skill: the draft passes the source to the sidecar, and the shipped file stays."""
         text = self._text(call, stem, arguments)
         sha = sha_of(text.encode("utf-8", "surrogatepass"))
-        if (refused := self._refused(call, stem, text)) is not None:
+        if (refused := self._refusal_of(call, stem, text)) is not None:
             return refused
         with call.transaction("skill.announced") as scope:
             skill = lock_skill(scope, stem)
@@ -191,7 +192,7 @@ class WriteSkill:
                 self._announce(scope, call.call_id, stem, sha, arguments.reason, base_id, text)
                 touch_skill(scope, skill)
         passing = _ON_ITS_WAY if made_again else _ON_ITS_WAY | _OLD
-        return self._result(stem, self._word(call, stem, sha, passing))
+        return self._result(stem, self._await_status(call, stem, sha, passing))
 
     @staticmethod
     def _text(call: CallContext, stem: str, arguments: WriteSkillArguments) -> str:
@@ -202,13 +203,15 @@ class WriteSkill:
                 versions.get_version_by_number(scope, stem, arguments.base_version or 0).source, arguments.edits
             )
 
-    def _announced(self, scope: Scope, call_id: str, stem: str, sha: str, arguments: WriteSkillArguments) -> SaveStatus:
+    def _announce_agent_file(
+        self, scope: Scope, call_id: str, stem: str, sha: str, arguments: WriteSkillArguments
+    ) -> SaveStatus:
         """Announce the coming save as this call's. Raises ConflictError if it would overwrite another's save."""
         known = drafts.find_draft(scope, stem, sha)
         seen = save_status.read_save_status(scope, stem, sha)
         if known is not None and known.author_ref == call_id and seen.state != "unseen":
             return seen
-        base_id = self._base(scope, stem, sha, arguments.base_version)
+        base_id = self._base_id(scope, stem, sha, arguments.base_version)
         self._announce(scope, call_id, stem, sha, arguments.reason, base_id)
         # Content that was refused or superseded before is offered again by saving it.
         return SaveStatus("unseen", seen.version, ()) if seen.state != "active" else seen
@@ -235,7 +238,11 @@ class WriteSkill:
             source=source,
         )
 
-    def _base(self, scope: Scope, stem: str, sha: str, number: int | None) -> str | None:
+    def _base_id(self, scope: Scope, stem: str, sha: str, number: int | None) -> str | None:
+        """Return the id of the version that the change is based on, None for a new skill.
+
+        Raises ConflictError if the file holds what the agent has not read, InvalidError if no version is named.
+        """
         skill = find_skill(scope, stem)
         newest = versions.list_versions(scope, stem, 1)
         saved = self._folder.saved_sha(stem)
@@ -260,7 +267,7 @@ class WriteSkill:
         version = versions.find_version_by_sha(scope, stem, saved)
         return saved in (ours, refused) or draft is not None or version is not None
 
-    def _word(self, call: CallContext, stem: str, sha: str, passing: frozenset[str]) -> SaveStatus:
+    def _await_status(self, call: CallContext, stem: str, sha: str, passing: frozenset[str]) -> SaveStatus:
         """Wait until the state is none of the `passing` ones, up to `patience_seconds`, and return the status.
 
         No transaction is held while waiting.
@@ -286,7 +293,7 @@ class WriteSkill:
             content |= _card_id_of(found.version.stage_facts) if found.state == "waiting" else {}
         if found.problems:
             content["problems"] = problem_lines(found.problems)
-        return ToolResult(content, ok=found.state not in _FELL)
+        return ToolResult(content, ok=found.state not in _UNSUCCESSFUL)
 
 
 def _keep_long_source(call: CallContext, source: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ _CLOUD_METADATA = frozenset(
     for one in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192")
 )
 """Metadata services of clouds outside the link-local range, where most are."""
+# In these networks, the last four bytes of an address are an IPv4 address.
 _IPV4_IN_IPV6 = (
     ipaddress.IPv6Network("64:ff9b::/96"),
     ipaddress.IPv6Network("64:ff9b:1::/48"),

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from skills.secrets import SHORTEST
 
-_LONGEST_RUN = 64
+_LONGEST_CERTAIN = 64
 _ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
@@ -45,8 +45,8 @@ class SecretMasks:
 @lru_cache(maxsize=256)
 def _written_forms(value: str) -> tuple[tuple[bytes, re.Pattern[bytes]], ...]:
     """Return patterns of how a secret may be written, each with lower-case bytes that every match contains."""
-    runs = re.findall("[a-z0-9]+", value.lower())
-    certain = max(runs, key=len, default="")[:_LONGEST_RUN].encode()
+    plain_parts = re.findall("[a-z0-9]+", value.lower())
+    certain = max(plain_parts, key=len, default="")[:_LONGEST_CERTAIN].encode()
     found = [(certain, re.compile("".join(map(_escaped_pattern, value)).encode(), re.IGNORECASE))]
     for plain in (value.encode().hex(), *(value.encode(f"utf-16-{order}").decode("latin-1") for order in ("le", "be"))):
         form = plain.encode("latin-1")

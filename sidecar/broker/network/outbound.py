@@ -211,6 +211,7 @@ def _make_decompressor(encoding: str, destination: Destination) -> zlib._Decompr
         case "" | "identity":
             return None
         case "gzip" | "deflate" | "x-gzip":
+            # 32 + 15: a gzip or zlib header, whichever is there, and the largest window.
             return zlib.decompressobj(47)
         case _:
             raise RequestFailed(

@@ -55,7 +55,8 @@ class LlmService:
 
     def do(self, asker: Asker, request: LlmRequest) -> ServiceAnswer:
         messages = _build_messages(request)
-        # Questions are not recognized by their words here: asked again after a lost answer, one costs again.
+        # Each question gets a new key. The broker answers a repeated question from its recording; one whose answer was
+        # not recorded is asked and paid for again.
         key = f"llm:{asker.run_id[:26]}:{uuid.uuid4().hex}"
         most = self._highest_cost(messages, request)
         budget = permissions.require_model_budget(asker.identity)
