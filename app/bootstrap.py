@@ -51,7 +51,7 @@ def ensure_home(settings: Settings) -> Bootstrap:
 def _read_or_make_secret(path: Path) -> str:
     """Return the secret in this file; create it if there is none. Hexadecimal, as a signing key must be."""
     if not path.exists() or not path.read_text().strip():
-        # An empty secret would be one that everybody knows.
+        # Everybody would know an empty secret.
         _renew_secret(path)
     return path.read_text().strip()
 

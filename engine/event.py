@@ -49,7 +49,7 @@ class EngineEvent:
 
 
 def make_event(event_id: str, name: str, data: dict[str, Any], ts: int, *, dedup: str | None = None) -> EngineEvent:
-    """Make an event of the engine's own."""
+    """Make an event that the engine itself sends."""
     body = {"data": data, "id": dedup or event_id, "name": name, "ts": ts, "user": {}}
     return EngineEvent(event_id, name, ts, body, dedup)
 

@@ -35,12 +35,12 @@ def plain_line(value: object) -> str:
 
 
 def plain_paragraphs(value: object) -> str:
-    """Do the same for a longer text, keeping its lines."""
+    """Return text without control characters, keeping its lines."""
     return "\n".join(plain_line(line) for line in str(value or "").splitlines())
 
 
 def plain_source(value: object) -> str:
-    """Do the same for source text, keeping indentation too."""
+    """Return source text without control characters, keeping its lines and indentation."""
     lines = str(value or "").expandtabs(4).splitlines()
     return "\n".join("".join(char if char.isprintable() else "\ufffd" for char in line) for line in lines)
 

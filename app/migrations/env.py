@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the connection that `app.schema_upgrade` hands in."""
+"""Alembic's entry: runs the migrations on the connection that `app.schema_upgrade` passes in."""
 
 from __future__ import annotations
 

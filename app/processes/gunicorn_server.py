@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class GunicornServer(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
-    """Serves the application that `build` makes. It runs after the fork, so no client or connection crosses it."""
+    """Serves the application that `build` makes after the fork, so that no client or connection crosses the fork."""
 
     def __init__(
         self, options: ProcessOptions, threads: int, build: Callable[[], WSGIApplication], stopping: Callable[[], None]

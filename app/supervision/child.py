@@ -39,7 +39,7 @@ class Surroundings:
 
 
 class SupervisedProcess:
-    """Runs one process of a spec. Pauses and order are the supervisor's. Start it from a thread that outlives it."""
+    """Runs the process of one spec; the supervisor decides when. Start it from a thread that outlives it."""
 
     def __init__(self, spec: ProcessSpec, surroundings: Surroundings) -> None:
         self.spec = spec

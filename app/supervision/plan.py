@@ -59,15 +59,15 @@ def plan_processes(settings: Settings, keys: HomeKeys, ports: Mapping[str, int],
         "LOOPWRIGHT_WEB_URL": settings.web_url or _address(ports["web"]),
         "LOOPWRIGHT_WORKER_URL": settings.worker_url or _address(ports["worker"]),
         "LOOPWRIGHT_SIDECAR_URL": settings.sidecar_url or _address(ports["sidecar"]),
-        **_engine_facts(settings, keys, ports, engine),
-        **_model_facts(ports),
-        **_studio_facts(keys, ports),
-        **_index_facts(ports),
+        **_engine_env(settings, keys, ports, engine),
+        **_model_env(ports),
+        **_studio_env(keys, ports),
+        **_index_env(ports),
     }
     return [_spec(name, home, ports[name], env) for name in _ORDER if name in ports]
 
 
-def _engine_facts(settings: Settings, keys: HomeKeys, ports: Mapping[str, int], engine: str) -> dict[str, str]:
+def _engine_env(settings: Settings, keys: HomeKeys, ports: Mapping[str, int], engine: str) -> dict[str, str]:
     if engine == EMBEDDED:
         return {
             "INNGEST_DEV": "0",
@@ -80,19 +80,19 @@ def _engine_facts(settings: Settings, keys: HomeKeys, ports: Mapping[str, int], 
     return {"INNGEST_DEV": "0" if keyed else engine, "INNGEST_BASE_URL": engine}
 
 
-def _model_facts(ports: Mapping[str, int]) -> dict[str, str]:
+def _model_env(ports: Mapping[str, int]) -> dict[str, str]:
     if "model" not in ports:
         return {}
     return {"OPENAI_BASE_URL": f"{_address(ports['model'])}/v1"}
 
 
-def _studio_facts(keys: HomeKeys, ports: Mapping[str, int]) -> dict[str, str]:
+def _studio_env(keys: HomeKeys, ports: Mapping[str, int]) -> dict[str, str]:
     if "studio" not in ports:
         return {}
     return {"LOOPWRIGHT_JOBS_URL": _address(ports["studio"]), "LOOPWRIGHT_JOBS_KEY": keys.jobs}
 
 
-def _index_facts(ports: Mapping[str, int]) -> dict[str, str]:
+def _index_env(ports: Mapping[str, int]) -> dict[str, str]:
     return {"LOOPWRIGHT_VECTOR_URL": _address(ports["index"])} if "index" in ports else {}
 
 

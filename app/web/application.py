@@ -68,7 +68,7 @@ def health_routes(dependencies: WebDependencies) -> Blueprint:
 
 
 def create_app(dependencies: WebDependencies) -> Flask:
-    """Make the application. `hub_of(app).stop()` ends its event streams."""
+    """Build the application. `hub_of(app).stop()` ends its event streams."""
     app = Flask(__name__)
     secret = session_secret(dependencies.settings.home)
     _configure_app(app, secret, secure=dependencies.settings.web_url.startswith("https://"))

@@ -48,6 +48,7 @@ def _sides(node: Any) -> tuple[Any, Any] | None:
 
 
 def _path(node: Any) -> tuple[str, ...] | None:
+    """Return the names of an expression such as `async.data.id`; None for any other expression."""
     while isinstance(node, lark.Tree) and len(node.children) == 1 and node.data != "ident":
         node = node.children[0]
     if not isinstance(node, lark.Tree):
@@ -61,6 +62,7 @@ def _path(node: Any) -> tuple[str, ...] | None:
 
 
 def _value(node: Any, scope: ExpressionScope) -> Any:
+    """Return the value of a literal or of a path in `event`; None for any other expression."""
     path = _path(node)
     if path is not None:
         if path[0] != "event":

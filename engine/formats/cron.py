@@ -39,7 +39,7 @@ class Cron:
         return next(self.all_after(ms))
 
     def all_after(self, ms: int) -> Iterator[int]:
-        """Return the endless ticks after this time, in order."""
+        """Return an endless iterator of the ticks after this time, in order."""
         return (to_ms(tick) for tick in self._ticks(to_datetime(ms)))
 
     def latest(self, since_ms: int, until_ms: int) -> int:
@@ -80,6 +80,7 @@ class Cron:
                     yield tick
 
     def _instants(self, local: datetime) -> list[datetime]:
+        """Return the moments at which a local time runs: usually one, near a change of clocks also none or two."""
         first = local.replace(tzinfo=self.zone, fold=0).astimezone(UTC)
         second = local.replace(tzinfo=self.zone, fold=1).astimezone(UTC)
         if first.astimezone(self.zone).replace(tzinfo=None) != local:
@@ -91,6 +92,7 @@ class Cron:
         return bool(croniter.expand(self.fields)[0][1] == ["*"])
 
     def _end_of_gap(self, local: datetime) -> datetime:
+        """Return the first moment that exists after a local time which a change of clocks skips."""
         while True:
             local += timedelta(minutes=1)
             moment = local.replace(tzinfo=self.zone).astimezone(UTC)

@@ -62,7 +62,7 @@ def _evaluate(expression: Expression, event: EngineEvent) -> Any:
 
 
 def mark_first_time(tx: Transaction, function: Function, event: EngineEvent) -> bool:
-    """Mark the event's id and its idempotency key as seen; False when one of them was, within the last day."""
+    """Mark the event's id and its idempotency key as seen; False when one of them already was, within the last day."""
     if event.dedup is not None and not _mark(tx, function, f"id:{event.dedup}"):
         return False
     return function.idempotency is None or _mark(tx, function, f"key:{key_value(function.idempotency, event)}")

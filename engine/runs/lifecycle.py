@@ -78,6 +78,8 @@ def _end_run(tx: Transaction, run: Row, status: str, output: str, fields: dict[s
         origin = trigger["data"].get("_inngest") or {}
         # The invocation may also have triggered other functions; only the invoked one answers the step.
         correlation = origin.get("correlation_id") if origin.get("fn_id") == function.slug else None
+        # No events about a run that such an event started. A batch gets one set for the run and one for each
+        # invocation in it.
         if trigger["name"] in {event_names.FUNCTION_FINISHED, event_names.FUNCTION_FAILED} or (
             index > 0 and correlation is None
         ):

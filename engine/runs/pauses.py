@@ -68,6 +68,7 @@ def find_pauses(tx: Transaction, event: EngineEvent) -> list[Row]:
     """Return the pauses that this event ends, oldest first."""
     rows = list(tx.run(_MATCHING, {"event": event.name, "path": "", "key": ""}).all())
     path = ""
+    # Visit each path that pauses of this event use, by one seek in the index for each.
     while (path := tx.run(_NEXT_PATH, {"event": event.name, "after": path}).scalar() or "") != "":
         key = match_key(_value_at(event.body, path))
         if key is not None:

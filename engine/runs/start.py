@@ -130,7 +130,7 @@ class RerunRefusal:
 
 
 def rerun_run(tx: Transaction, run_id: str) -> str | RerunRefusal:
-    """Start a new run with the events of an earlier one, in whatever state that is; returns its id or a refusal.
+    """Start a new run with the events of an earlier one, which may have any status; returns its id or a refusal.
 
     Debounce, batching, rate limit and idempotency do not apply, since they decide about events; concurrency, throttle,
     priority and singleton do. If the earlier run was invoked by a step, the new one does not answer that step again.

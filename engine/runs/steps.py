@@ -83,7 +83,7 @@ def complete_step(
 ) -> None:
     """Add a step's memo to the run's stack, then ask the app for the next steps.
 
-    In a parallel group only its last step asks, or in a race each one.
+    In a parallel group only the last step to be done asks; a step of a race always asks.
     """
     changes = {
         "position": run.stack_len,

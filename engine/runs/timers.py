@@ -71,8 +71,8 @@ def _end_step(tx: Transaction, row: Row) -> None:
 def shift_waiting(tx: Transaction, by_ms: int) -> None:
     """Move what waits `by_ms` earlier, after the machine's clock was set back by that much.
 
-    So sleeps and timeouts last as long as they were meant to. Schedules are planned again by the new time; a tick that
-    ran while the clock was ahead does not run again.
+    This keeps sleeps and timeouts as long as they were meant to be. Schedules are planned again by the new time; a tick
+    that ran while the clock was ahead does not run again.
     """
     tx.run_once(_MOVE_ITEMS, {"by": by_ms})
     tx.run_once(_MOVE_GATES, {"by": by_ms})

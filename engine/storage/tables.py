@@ -93,6 +93,7 @@ runs = Table(
 """`status` is one of `RUN_STATUSES`; `events` are the events that started the run; `limits` is a list of [key, limit].
 
 `stack_len` counts the steps that are done; `plan_only` makes the SDK report steps without running them.
+`sdk_version` is -1 until the app's first answer.
 """
 
 run_events = Table(

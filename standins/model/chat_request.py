@@ -29,7 +29,7 @@ class ChatRequest:
 
 
 def read_request(body: object) -> ChatRequest:
-    """Raises Problem 400 for what a strict server would refuse."""
+    """Parse the body of a request. Raise ModelProblem 400 for what a strict server would refuse."""
     if not isinstance(body, dict):
         raise ModelProblem(400, "invalid_request", "the body must be a JSON object")
     if not isinstance(body.get("model"), str) or not body["model"]:
@@ -59,7 +59,7 @@ def _verdict(wanted: object, conversation: Conversation) -> tuple[str | None, Ma
         said = wanted["json_schema"]
         return str(said.get("name") or "verdict"), said.get("schema") or {}
     if wanted.get("type") == "json_object":
-        # Then the question itself says in words which verdict it wants, and its schema.
+        # Such a request has no schema: its system prompt names the verdict and shows the schema.
         found = re.search(r"verdict `(\w+)`[^\n]*\n(\{.*\})", conversation.system)
         return (found[1], json.loads(found[2])) if found else ("verdict", {})
     return None, {}

@@ -21,7 +21,7 @@ from standins.store import StandinStore
 
 
 def chat_routes(config: ModelConfig, store: StandinStore) -> Blueprint:
-    """The part that any OpenAI client talks to."""
+    """Make the routes that any OpenAI client uses."""
     routes = Blueprint("chat", __name__, url_prefix="/v1")
 
     @routes.get("/models")
@@ -74,7 +74,7 @@ def _by_rule(asked: ChatRequest) -> StandinReply:
 def _send_reply(
     store: StandinStore, number: int, answer: dict[str, Any], fault: Fault | None, asked: ChatRequest
 ) -> Response:
-    """The answer on the wire, logged as it leaves; faults of the wire happen here."""
+    """Apply a fault of the connection, log the answer and return the response."""
     response = _wire_fault(fault) or _response(answer, stream=asked.stream)
     with store.begin() as db:
         request_log.record_answer(db, number, answer if fault is None else {**answer, "fault": str(fault)})
@@ -82,6 +82,7 @@ def _send_reply(
 
 
 def _wire_fault(fault: Fault | None) -> Response | None:
+    """Return the response that a fault orders in place of the answer; None if the answer is sent after all."""
     match fault:
         case Fault("silence", seconds):
             time.sleep(float(seconds))
@@ -99,7 +100,7 @@ def _wire_fault(fault: Fault | None) -> Response | None:
 
 
 def _broken_off() -> Response:
-    """Promises more bytes than it sends: the client sees the connection break off."""
+    """Return a response that promises more bytes than it has: the client sees the connection break off."""
     response = Response('{"id": "chatcmpl-', mimetype="application/json")
     response.headers["Content-Length"] = "100000"
     response.headers["Connection"] = "close"

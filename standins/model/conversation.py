@@ -1,4 +1,4 @@
-"""The messages of a request, checked as strictly as the strictest providers do and read as events."""
+"""The messages of a request, checked as strictly as the strictest providers check them, and read as events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class WorkerInput:
 
 @dataclass(frozen=True)
 class ModelText:
-    """Text of the model itself."""
+    """Text that the model wrote."""
 
     text: str
 
@@ -37,7 +37,7 @@ class ModelCall:
 
     @property
     def failed(self) -> bool:
-        """It had no effect: an error, or a call that was called off."""
+        """Whether the call had no effect: it failed or was called off."""
         if not isinstance(self.result, dict):
             return False
         called_off = self.result.get("status") in {"cancelled", "failed"} and "call_id" in self.result
@@ -45,6 +45,7 @@ class ModelCall:
 
     @property
     def unclear(self) -> bool:
+        """Whether it is unknown what the call did."""
         return isinstance(self.result, dict) and self.result.get("status") == "outcome_unknown"
 
 
@@ -66,7 +67,7 @@ class Conversation:
 
 
 def check_messages(messages: object) -> list[Mapping[str, Any]]:
-    """The messages, when a provider would take them. Raises Problem 400 saying which one is wrong."""
+    """Return the messages if a provider would accept them. Raise ModelProblem 400 that names the wrong one."""
     if not isinstance(messages, list) or not messages:
         raise _wrong("messages must be a list that is not empty")
     awaited: list[str] = []
@@ -97,7 +98,7 @@ def check_messages(messages: object) -> list[Mapping[str, Any]]:
 
 
 def read_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
-    """Checked messages as a story."""
+    """Turn checked messages into the events of a conversation."""
     events: list[StoryEvent] = []
     state: Mapping[str, Any] = {}
     facts: Mapping[str, Any] = {}
@@ -139,15 +140,15 @@ def _inputs(text: str, framed: bool) -> Iterator[WorkerInput]:
             if isinstance(item, dict):
                 yield WorkerInput(str(item.get("kind")), item)
     elif not framed and text.strip():
-        # Somebody talks to the server directly, without the product's frame.
+        # A client other than the product sends its text without tags.
         yield WorkerInput("message", {"kind": "message", "text": text})
 
 
 def _block(text: str, tag: str) -> Any:
-    """The JSON between `<tag>` and the last `</tag>`; None when there is none or it is none."""
+    """Return the JSON between `<tag>` and `</tag>`; None if the tag is missing or its text is not JSON."""
     _, opened, rest = text.partition(f"<{tag}>")
     if tag == "state":
-        # The state stands first: an input after it may quote the closing tag.
+        # Inputs follow the state and may quote its closing tag, so the first one that begins a line ends it.
         inside, closed, _ = rest.partition(f"\n</{tag}>")
     else:
         inside, closed, _ = rest.rpartition(f"</{tag}>")

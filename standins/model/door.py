@@ -11,7 +11,7 @@ from standins.model.problems import ModelProblem
 
 
 def require_key(request: Request, key: str | None) -> None:
-    """Raises Problem 401 (or 403 on a server without a key) unless the caller may ask the model."""
+    """Raise ModelProblem 401 unless the caller has the key; without a key, 403 unless it is on this machine."""
     if key is None:
         require_loopback(request, None)
     elif not _has_key(request, key):
@@ -19,7 +19,7 @@ def require_key(request: Request, key: str | None) -> None:
 
 
 def require_loopback(request: Request, key: str | None) -> None:
-    """Raises Problem 403 unless the call comes from this machine and not through a web page, or carries the key."""
+    """Raise ModelProblem 403 unless the call comes from this machine and not through a web page, or carries the key."""
     host = request.host.rsplit(":", 1)[0].strip("[]")
     local = _is_loopback(request.remote_addr or "") and (host == "localhost" or _is_loopback(host))
     if (not local or "Origin" in request.headers) and not (key is not None and _has_key(request, key)):

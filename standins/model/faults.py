@@ -22,7 +22,7 @@ class ModelFaultMatch(BaseModel):
 
 
 class ModelFaultOrder(BaseModel):
-    """The body of POST /faults: the `next` fitting answer goes wrong, `times` times; oldest order first.
+    """The body of POST /faults: the fault `next` spoils the next `times` answers that fit, the oldest order first.
 
     `bad_arguments:…`, `cut` and `prose` apply to the next answer with calls. `match.thread` is `task`, `main` or the
     name of a verdict.
@@ -68,7 +68,7 @@ def order_model_fault(db: sqlite3.Connection, wanted: ModelFaultOrder) -> None:
 
 
 def list_model_faults(db: sqlite3.Connection) -> list[dict[str, object]]:
-    """The faults still to come, oldest first."""
+    """Return the faults that are not used up, oldest first."""
     rows = db.execute("SELECT * FROM faults ORDER BY number").fetchall()
     return [
         {"next": str(Fault(row["name"], row["argument"])), "times": row["times"], "match": {"thread": row["thread"]}}
@@ -81,7 +81,7 @@ def clear_model_faults(db: sqlite3.Connection) -> None:
 
 
 def take_model_fault(db: sqlite3.Connection, thread: str, *, calls: bool) -> Fault | None:
-    """The oldest fault that fits this answer, used up by one; or None."""
+    """Return the oldest fault that fits this answer and count it down by one; None if none fits."""
     for row in db.execute("SELECT * FROM faults WHERE thread IS NULL OR thread = ? ORDER BY number", (thread,)):
         if row["name"] in NEED_CALLS and not calls:
             continue

@@ -12,7 +12,7 @@ from standins.model.reply import ReplyCall, StandinReply
 
 
 def apply_model_fault(reply: StandinReply, fault: Fault, conversation: Conversation) -> StandinReply:
-    """The answer as the fault leaves it; faults of the wire (`drop`, `error`, …) leave it as it is."""
+    """Return the answer as the fault changes it; faults of the connection (`drop`, `error`, …) do not change it."""
     spoil = _SPOILERS.get(fault.name)
     return spoil(reply, fault.argument, conversation) if spoil else reply
 
@@ -28,14 +28,14 @@ def _cut(reply: StandinReply, _how: str, _: Conversation) -> StandinReply:
 
 
 def _prose(reply: StandinReply, _how: str, _: Conversation) -> StandinReply:
-    """Says what it would do instead of doing it."""
+    """Announce the calls in words instead of making them."""
     return StandinReply(
         f"I will now {' and '.join(call.name.replace('_', ' ') for call in reply.calls)}. Please confirm."
     )
 
 
 def _spin(_reply: StandinReply, _how: str, conversation: Conversation) -> StandinReply:
-    """Plans, and plans again."""
+    """Write the brief once more instead of going on."""
     turns = sum(isinstance(event, ModelCall) and event.name == "set_brief" for event in conversation.events)
     return StandinReply(calls=[ReplyCall("set_brief", {"brief": f"The plan, thought over {turns + 1} times."})])
 
@@ -64,12 +64,12 @@ def _broken(call: ReplyCall, how: str) -> str:
 
 
 def _half(text: str) -> str:
-    """Ends inside a string."""
+    """Cut JSON off inside a string."""
     return text[: max(2, len(text) * 2 // 3)].rstrip('"}] ')
 
 
-def _consenting(reply: StandinReply, _how: str, conversation: Conversation) -> StandinReply:
-    """The model speaks for the person and calls as if it had been allowed to."""
+def _claim_consent(reply: StandinReply, _how: str, conversation: Conversation) -> StandinReply:
+    """Claim in the text that the person agreed, and mark the calls as approved."""
     calls: Sequence[ReplyCall] = [call for call in reply.calls if call.name.startswith("generate_")]
     again = _last(conversation, "generate_")
     calls = calls or ([again] if again else [])
@@ -78,6 +78,7 @@ def _consenting(reply: StandinReply, _how: str, conversation: Conversation) -> S
 
 
 def _last(conversation: Conversation, prefix: str) -> ReplyCall | None:
+    """Return the newest call of a tool whose name begins with `prefix`."""
     made = (
         event
         for event in reversed(conversation.events)
@@ -90,7 +91,7 @@ def _last(conversation: Conversation, prefix: str) -> ReplyCall | None:
 _SPOILERS: Mapping[str, Callable[[StandinReply, str, Conversation], StandinReply]] = {
     "bad_arguments": _bad_arguments,
     "refuse": lambda _reply, _how, _conversation: StandinReply(refusal="I cannot help with that."),
-    "claim_consent": _consenting,
+    "claim_consent": _claim_consent,
     "cut": _cut,
     "prose": _prose,
     "text": lambda _reply, words, _conversation: StandinReply(words),

@@ -44,7 +44,7 @@ class AnswerRecording(BaseModel):
 
 
 def begin_replay(db: sqlite3.Connection, recording: AnswerRecording) -> None:
-    """Begin a replay in the place of an older one."""
+    """Begin a replay; it replaces an older one."""
     stop_replay(db)
     begun = "INSERT INTO replay (one, given, unexpected, thread) VALUES (1, 0, 0, ?)"
     db.execute(begun, (recording.match.thread,))
@@ -58,7 +58,7 @@ def stop_replay(db: sqlite3.Connection) -> None:
 
 
 def replay_status(db: sqlite3.Connection) -> dict[str, object]:
-    """`leftovers` are the answers nobody has asked for; `unexpected` counts the calls there was no answer for."""
+    """Return the state: `leftovers` are the answers not given yet, `unexpected` counts requests without an answer."""
     row = db.execute("SELECT given, unexpected FROM replay").fetchone()
     left = [json.loads(one["answer"]) for one in db.execute("SELECT answer FROM recorded ORDER BY number")]
     given, unexpected = (row["given"], row["unexpected"]) if row else (0, 0)
@@ -66,7 +66,7 @@ def replay_status(db: sqlite3.Connection) -> dict[str, object]:
 
 
 def next_recorded_reply(db: sqlite3.Connection, thread: str) -> StandinReply | ModelProblem | None:
-    """The next recorded answer; a Problem when there is none left; None when nothing of this thread is replayed."""
+    """Return the next recorded answer, a ModelProblem if none is left, or None if this thread is not replayed."""
     replayed = "SELECT one FROM replay WHERE thread IS NULL OR thread = ?"
     if db.execute(replayed, (thread,)).fetchone() is None:
         return None

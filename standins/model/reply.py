@@ -84,5 +84,5 @@ def _event(whole: Mapping[str, Any], delta: Mapping[str, Any], finish: str | Non
 
 
 def _tokens(text: str) -> int:
-    """About four characters a token: good enough for a meter, and the same every time."""
+    """Count four characters as a token: good enough for a meter, and the same every time."""
     return len(text) // 4 + 1

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def record_request(db: sqlite3.Connection, request: Mapping[str, Any], at: datetime) -> int:
-    """Keep a request before it is answered; answers its number in the log."""
+    """Store a request before it is answered and return its number in the log."""
     row = db.execute("INSERT INTO requests (at, request) VALUES (?, ?)", (at.isoformat(), json.dumps(request)))
     return int(row.lastrowid or 0)
 
@@ -20,7 +20,7 @@ def record_answer(db: sqlite3.Connection, number: int, answer: Mapping[str, Any]
 
 
 def list_requests(db: sqlite3.Connection) -> list[dict[str, Any]]:
-    """Oldest first."""
+    """Return all requests with their answers, oldest first."""
     rows = db.execute("SELECT at, request, answer FROM requests ORDER BY number").fetchall()
     return [
         {"at": row["at"], "request": json.loads(row["request"]), "answer": json.loads(row["answer"] or "null")}

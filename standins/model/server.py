@@ -49,7 +49,7 @@ MOST_BODY_BYTES = 16 * 1024 * 1024
 
 
 def create_app(config: ModelConfig) -> Flask:
-    """The stand-in of one folder; its log goes on where the last process left it."""
+    """Make the stand-in of one folder; its log continues that of earlier processes."""
     store = open_store(config.folder)
     app = Flask("standin-model", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
@@ -62,13 +62,13 @@ def create_app(config: ModelConfig) -> Flask:
 
 
 def close(app: Flask) -> None:
-    """Let go of the log of an application that `create_app` made."""
+    """Close the log of an application that `create_app` made."""
     store: StandinStore = app.extensions["model"]
     store.close()
 
 
 def serve(settings: Settings) -> Flask:
-    """The stand-in of a running product: no key, so this machine alone."""
+    """Make the stand-in of a running product. It has no key, so it answers only this machine."""
     return create_app(ModelConfig(folder=settings.home / "model"))
 
 

@@ -30,7 +30,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def side_routes(config: ModelConfig, store: StandinStore) -> Blueprint:
-    """GET /, /healthz, /log; and /faults and /replay when the server is made with faults."""
+    """Make GET /, /healthz and /log, and with `config.faults` also /faults and /replay."""
     routes = Blueprint("desk", __name__)
 
     @routes.get("/")

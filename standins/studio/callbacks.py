@@ -29,8 +29,10 @@ def sign(key: str, at: int, body: bytes) -> str:
 
 
 def store_callback(db: sqlite3.Connection, job: StudioJob) -> None:
-    """Write down the news of a job's change, in the transaction that changed it. The job's faults double it, withhold
-    it or contradict it."""
+    """Store the callback about a job's change, in the transaction that changed it.
+
+    The job's faults may double it, withhold it or contradict it.
+    """
     request = StudioJobRequest.model_validate_json(job.request)
     if request.callback_url is None or "no_callbacks" in job.faults:
         return
@@ -51,8 +53,10 @@ def store_callback(db: sqlite3.Connection, job: StudioJob) -> None:
 
 
 class Courier:
-    """One thread that sends what is written down, oldest first; what is refused or lost is sent again after growing
-    pauses."""
+    """Sends stored callbacks in one thread, oldest first.
+
+    A callback that is refused or lost is sent again after growing pauses, and given up after the last of them.
+    """
 
     def __init__(self, store: StandinStore, config: StudioConfig) -> None:
         self._store = store
@@ -65,7 +69,7 @@ class Courier:
         self._thread.start()
 
     def ring(self) -> None:
-        """There may be news to send."""
+        """Wake the thread: there may be callbacks to send."""
         self._bell.set()
 
     def stop(self) -> None:

@@ -34,7 +34,7 @@ class StudioOffer:
     output: str
 
     def cost(self, params: Params) -> Decimal:
-        """What a job with these params costs, to the cent."""
+        """Return what a job with these params costs, to the cent."""
         seconds = params.seconds if isinstance(params, VideoParams | AudioParams) else 1
         return (self.price * (seconds if self.per == "second" else 1)).quantize(CENT)
 

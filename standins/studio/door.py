@@ -9,7 +9,7 @@ from standins.studio.problems import StudioProblem
 
 
 def require_key(request: Request, jobs_key: str) -> None:
-    """Raises Problem 401 unless the call carries the jobs key."""
+    """Raise StudioProblem 401 unless the call carries the jobs key."""
     if not has_key(request, jobs_key):
         raise StudioProblem(
             401, "unauthorized", "send Authorization: Bearer with the jobs key", {"WWW-Authenticate": "Bearer"}
@@ -17,8 +17,7 @@ def require_key(request: Request, jobs_key: str) -> None:
 
 
 def require_loopback(request: Request, jobs_key: str) -> None:
-    """Raises Problem 403 unless the call comes from this machine (and not through a web page), or carries the jobs
-    key."""
+    """Raise StudioProblem 403 unless the call carries the jobs key or comes from this machine and no web page."""
     host = request.host.rsplit(":", 1)[0].strip("[]")
     local = _is_loopback(request.remote_addr or "") and (host == "localhost" or _is_loopback(host))
     if not (local and "Origin" not in request.headers) and not has_key(request, jobs_key):

@@ -11,7 +11,7 @@ from standins.studio.problems import StudioProblem
 
 
 def fault_routes(config: StudioConfig, store: StandinStore) -> Blueprint:
-    """POST /faults orders a fault, GET lists those to come, DELETE forgets them; on loopback without a key."""
+    """Make /faults: POST orders a fault, GET lists those to come, DELETE drops them; on loopback without a key."""
     routes = Blueprint("faults", __name__)
 
     @routes.before_request

@@ -22,8 +22,10 @@ class StudioFaultMatch(BaseModel):
 
 
 class StudioFaultOrder(BaseModel):
-    """The body of POST /faults: the `next` submits, status answers or jobs (whichever the fault concerns) go wrong
-    `times` times; null means until DELETE /faults."""
+    """The body of POST /faults: the fault `next` spoils the next `times` submits, status answers or jobs.
+
+    Its name decides which of these. Without a number (`times` null) it lasts until DELETE /faults.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -55,7 +57,7 @@ def order_studio_fault(db: sqlite3.Connection, wanted: StudioFaultOrder) -> None
 
 
 def list_studio_faults(db: sqlite3.Connection) -> list[dict[str, object]]:
-    """The faults still to come, oldest first."""
+    """Return the faults that are not used up, oldest first."""
     rows = db.execute("SELECT * FROM faults ORDER BY number").fetchall()
     return [
         {"next": str(Fault(row["name"], row["argument"])), "times": row["times_left"], "match": {"kind": row["kind"]}}
@@ -68,7 +70,7 @@ def clear_studio_faults(db: sqlite3.Connection) -> None:
 
 
 def take_studio_fault(db: sqlite3.Connection, kind: str, names: tuple[str, ...]) -> Fault | None:
-    """The oldest fault of these names for a job of this kind, used up by one; or None."""
+    """Return the oldest fault of these names for a job of this kind and count it down by one; or None."""
     marks = ", ".join("?" for _ in names)
     row = db.execute(
         f"SELECT * FROM faults WHERE name IN ({marks}) AND (kind IS NULL OR kind = ?) ORDER BY number LIMIT 1",

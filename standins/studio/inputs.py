@@ -31,13 +31,15 @@ class InputUnavailable(Exception):
 
 
 def keep_data(request: StudioJobRequest, kept: Blobs) -> StudioJobRequest:
-    """The request with each base64 input kept as a file and named by its hash. Problem 422 when it is not what it
-    says."""
+    """Store each base64 input as a file and return the request with its hash in place of the data.
+
+    Raises StudioProblem 422 if the data is not base64, is too large, or has another hash than announced.
+    """
     return request.model_copy(update={"inputs": [_keep(item, kept) for item in request.inputs]})
 
 
 def gather(request: StudioJobRequest, kept: Blobs) -> list[Material]:
-    """Every input's bytes, fetched where need be. Raises InputUnavailable."""
+    """Return every input's bytes, fetched if they are not stored. Raise InputUnavailable."""
     return [_material(item, kept) for item in request.inputs]
 
 

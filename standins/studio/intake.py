@@ -18,7 +18,7 @@ LONGEST_KEY = 255
 
 @dataclass(frozen=True)
 class AcceptedJob:
-    """The job of a key; `again` when the key had it already; the fault that spoils the answer."""
+    """The job of a key. `again`: the key had it already. `fault` spoils the answer."""
 
     job: StudioJob
     again: bool
@@ -28,8 +28,8 @@ class AcceptedJob:
 def accept_job(store: StandinStore, config: StudioConfig, kept: Blobs, *, key: str, body: bytes) -> AcceptedJob:
     """Store the job that `body` asks for under `key`, or find the one that is there.
 
-    Raises Problem: 400 without a key or JSON, 409 when the key has another body, 422 when the request cannot be carried
-    out, 429 when nothing is taken in now. Nothing is stored then.
+    Raises StudioProblem: 400 without a key or JSON, 409 if the key has another body, 422 if the request cannot be
+    carried out, 429 if the studio is busy. No job is stored then.
     """
     key = checked_key(key)
     wanted, _ = read_request(_parsed(body))
@@ -59,7 +59,7 @@ def accept_job(store: StandinStore, config: StudioConfig, kept: Blobs, *, key: s
 
 
 def checked_key(key: str) -> str:
-    """The idempotency key. Problem 400 when it is missing or too long."""
+    """Return the idempotency key. Raise StudioProblem 400 if it is missing or too long."""
     if not key:
         where = "the header Idempotency-Key of POST /jobs, the query idempotency_key of GET /jobs"
         raise StudioProblem(400, "missing_key", f"an idempotency key is needed: {where}")

@@ -70,7 +70,7 @@ def job_from_row(row: sqlite3.Row) -> StudioJob:
 
 
 def _cost(job: StudioJob) -> object:
-    """What the bill says, unless a fault has the studio say something else, in JSON or as a plain word."""
+    """Return the billed cost, or what the fault `odd_cost` orders instead, as JSON or a plain word."""
     told = next((fault.partition(":")[2] for fault in job.faults if fault.startswith("odd_cost")), None)
     if told is None:
         return {"amount": str(job.amount or Decimal("0.00")), "currency": CURRENCY}
@@ -82,7 +82,7 @@ def _cost(job: StudioJob) -> object:
 
 
 def job_view(job: StudioJob, public_url: str) -> dict[str, object]:
-    """The job as the protocol shows it. `cost` is null until the job is final and zero unless it succeeded."""
+    """Return the job as the protocol shows it. `cost` is null until the job is final and zero unless it succeeded."""
     return {
         "id": job.id,
         "kind": job.kind,

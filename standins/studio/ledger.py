@@ -23,7 +23,7 @@ def submit_job(
     faults: list[str],
     now: datetime,
 ) -> StudioJob:
-    """Store a new job under its key. IntegrityError when the key is taken."""
+    """Store a new job under its key. Raise IntegrityError if the key is taken."""
     db.execute(
         "INSERT INTO jobs (id, idempotency_key, digest, kind, request, state, faults, created_at, updated_at)"
         " VALUES (?, ?, ?, ?, ?, 'queued', ?, ?, ?)",
@@ -52,7 +52,7 @@ def job_by_key(db: sqlite3.Connection, key: str) -> StudioJob | None:
 
 
 def requeue_unfinished(db: sqlite3.Connection, now: datetime) -> None:
-    """Let go of what a killed process was making; a job that was started too often without ending has failed."""
+    """Free the jobs that a killed process was making. A job that was started too often without ending fails."""
     rows = db.execute("SELECT id FROM jobs WHERE state = 'running' AND starts >= ?", (MOST_STARTS,)).fetchall()
     for row in rows:
         fail_job(
@@ -65,7 +65,7 @@ def requeue_unfinished(db: sqlite3.Connection, now: datetime) -> None:
 
 
 def claim_job(db: sqlite3.Connection, now: datetime) -> StudioJob | None:
-    """The oldest job that nobody is making, now running; None when there is none."""
+    """Set the oldest free job to running and return it; None if there is none."""
     row = db.execute(
         "SELECT id FROM jobs WHERE state IN ('queued', 'running') AND claimed = 0 ORDER BY number LIMIT 1"
     ).fetchone()
@@ -79,13 +79,12 @@ def claim_job(db: sqlite3.Connection, now: datetime) -> StudioJob | None:
 
 
 def release_job(db: sqlite3.Connection, job_id: str) -> None:
-    """Leave a job to whoever claims it next."""
+    """Free a job, so that it can be claimed again."""
     db.execute("UPDATE jobs SET claimed = 0 WHERE id = ?", (job_id,))
 
 
 def advance_job(db: sqlite3.Connection, job_id: str, progress: float, now: datetime) -> bool:
-    """Move a running job's progress forward and tell its owner. False when the job is no longer running: stop making
-    it."""
+    """Move a running job's progress forward and tell its owner. False if it no longer runs: stop making it."""
     job = _require(db, job_id)
     if job.state != "running":
         return False
@@ -97,8 +96,7 @@ def advance_job(db: sqlite3.Connection, job_id: str, progress: float, now: datet
 def succeed_job(
     db: sqlite3.Connection, job_id: str, outputs: list[StudioOutput], amount: Decimal, now: datetime
 ) -> bool:
-    """End a running job with its outputs and bill it, once. False, and nothing changes, when it has ended otherwise
-    meanwhile."""
+    """End a running job with its outputs and bill it, once. False, without a change, if it has already ended."""
     job = _require(db, job_id)
     if job.state != "running":
         return False
@@ -119,7 +117,7 @@ def succeed_job(
 
 
 def fail_job(db: sqlite3.Connection, job_id: str, failure: StudioFailure, now: datetime) -> bool:
-    """End a running job with a reason and without a charge. False when it has ended otherwise meanwhile."""
+    """End a running job with a reason and without a charge. False if it has already ended."""
     if _require(db, job_id).state != "running":
         return False
     db.execute("UPDATE jobs SET error = ? WHERE id = ?", (json.dumps(asdict(failure)), job_id))

@@ -13,13 +13,13 @@ from standins.studio.problems import StudioProblem
 
 
 def take_job_faults(db: sqlite3.Connection, kind: str) -> list[str]:
-    """The faults that a new job carries with it: one of its making and one of its callbacks."""
+    """Return the faults of a new job: at most one of its making and one of its callbacks."""
     taken = (faults.take_studio_fault(db, kind, faults.IN_JOB), faults.take_studio_fault(db, kind, faults.IN_CALLBACKS))
     return [str(fault) for fault in taken if fault is not None]
 
 
 def spoil_submission(fault: Fault | None, answer: Response, request: Request) -> Response:
-    """The answer to a submit whose job is stored, spoiled by `fault`."""
+    """Return the answer to a submit whose job is stored, spoiled by `fault`."""
     match fault:
         case Fault("drop_after_store"):
             _hang_up(request)
@@ -31,7 +31,7 @@ def spoil_submission(fault: Fault | None, answer: Response, request: Request) ->
 
 
 def spoil_status(fault: Fault | None, answer: Response) -> Response:
-    """The answer to a question after a job, spoiled by `fault`."""
+    """Return the answer to a request for a job's state, spoiled by `fault`."""
     match fault:
         case Fault("html_status"):
             return Response("<!doctype html><title>One moment</title><p>Please wait.", mimetype="text/html")
@@ -50,8 +50,8 @@ def spoil_status(fault: Fault | None, answer: Response) -> Response:
 
 
 def _hang_up(request: Request) -> None:
-    """Close the caller's connection without an answer. Werkzeug and gunicorn each name its socket in the
-    environment."""
+    """Close the caller's connection without an answer."""
+    # Werkzeug and gunicorn hand out the socket in the environment, under different names.
     connection = request.environ.get("gunicorn.socket") or request.environ.get("werkzeug.socket")
     if not isinstance(connection, socket.socket):
         raise LookupError("this server does not hand out its sockets; drop_after_store needs gunicorn or werkzeug")

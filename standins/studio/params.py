@@ -32,7 +32,7 @@ def size_of(text: str, smallest: int, largest: int) -> tuple[int, int]:
 
 
 class Params(BaseModel):
-    """What every kind takes. `seed` makes another work of the same words."""
+    """Parameters of every kind. Another `seed` makes another work of the same words."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -7,7 +7,7 @@ STEPS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 class JobHasEnded(Exception):
-    """The job has ended meanwhile, for example by a cancel: stop making it."""
+    """Stop making the job: it has ended meanwhile, for example by a cancel, or the studio is closing."""
 
 
 class StudioProgress:
@@ -23,14 +23,14 @@ class StudioProgress:
         self._left = list(STEPS)
 
     def reach(self, fraction: float) -> None:
-        """The work is done to this fraction (0 to 1). Raises Ended when it should stop."""
+        """Report that this fraction (0 to 1) is done. Raise JobHasEnded if the job should stop."""
         while self._left and self._left[0] <= fraction:
             self._wait()
             if not self._advance(self._left.pop(0)):
                 raise JobHasEnded
 
     def check(self) -> None:
-        """Raises Ended when the studio is closing."""
+        """Raise JobHasEnded if the studio is closing."""
         if self._over():
             raise JobHasEnded
 

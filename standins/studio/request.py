@@ -42,8 +42,11 @@ class StudioJobRequest(BaseModel):
         return PARAMS[self.kind].model_validate(self.params)
 
     def digest(self) -> str:
-        """The hash of what is asked for. Where an input of a known hash is fetched, and where news is sent, is no part
-        of it: a caller that repeats itself signs such addresses anew."""
+        """Return the hash of what is asked for.
+
+        The addresses of inputs with a known hash and of callbacks are left out: a caller that repeats a request may
+        sign new ones.
+        """
         inputs = [
             {"role": item.role, "sha256": item.sha256} if item.sha256 else item.model_dump(exclude_none=True)
             for item in self.inputs
@@ -51,20 +54,22 @@ class StudioJobRequest(BaseModel):
         return json_fingerprint({"kind": self.kind, "model": self.model, "params": self.params, "inputs": inputs})
 
     def work_seed(self, inputs: list[str]) -> int:
-        """A number that depends on what is asked for and on the bytes given (their hashes), and on nothing else."""
+        """Return a number that depends only on what is asked for and on the hashes of the given inputs."""
         return int(json_fingerprint({"kind": self.kind, "params": self.params, "inputs": inputs})[:15], 16)
 
 
 def json_fingerprint(value: object) -> str:
-    """SHA-256 of a JSON value, whatever the order of its keys."""
+    """Return the SHA-256 of a JSON value; the order of its keys does not count."""
     return hashlib.sha256(
         json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     ).hexdigest()
 
 
 def read_request(body: object) -> tuple[StudioJobRequest, StudioOffer]:
-    """A request that the studio can carry out. Raises Problem 422 that names each field at fault and what it should
-    be."""
+    """Return a request that the studio can carry out, with the model's offer.
+
+    Raises StudioProblem 422 that names each wrong field and what it should be.
+    """
     try:
         request = StudioJobRequest.model_validate(body)
     except ValidationError as error:

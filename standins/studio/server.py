@@ -78,7 +78,7 @@ __all__ = ["StudioConfig", "close", "create_app"]
 
 
 def create_app(config: StudioConfig) -> Flask:
-    """The studio of one folder, at work: what a killed process left there is taken up again."""
+    """Make the studio of one folder and start its threads, which also make what a killed process left there."""
     store = open_store(config.folder)
     kept, made = Blobs(config.folder / "inputs"), Blobs(config.folder / "outputs")
     kept.sweep()
@@ -114,5 +114,5 @@ def _http_problem(error: HTTPException) -> Response:
 
 
 def _store_problem(error: sqlite3.OperationalError) -> Response:
-    """The store cannot be used now: nothing was recorded, so the same call under the same key may be made again."""
+    """Answer that the store cannot be used: nothing was stored, so the call may be repeated with the same key."""
     return StudioProblem(503, "store_unavailable", f"the studio's database: {error}", {"Retry-After": "1"}).response()

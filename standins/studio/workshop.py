@@ -42,14 +42,14 @@ class Workshop:
         ]
 
     def start(self) -> None:
-        """Take up what a killed process left, then work."""
+        """Free the jobs that a killed process left, then start the threads."""
         with self._store.begin() as db:
             ledger.requeue_unfinished(db, self._config.clock.now())
         for thread in self._threads:
             thread.start()
 
     def ring(self) -> None:
-        """There may be a job to make."""
+        """Wake a thread: there may be a job to make."""
         with self._bell:
             self._bell.notify()
 
@@ -67,7 +67,7 @@ class Workshop:
             try:
                 worked = self._work()
             except sqlite3.OperationalError:
-                # A full disk, say: nothing was recorded, and it may pass.
+                # For example a full disk: nothing was stored, and it may pass.
                 LOG.exception("the studio's database cannot be used")
                 worked = False
             if not worked:
@@ -87,7 +87,7 @@ class Workshop:
         return True
 
     def _let_go(self, job: StudioJob) -> None:
-        """Give a job back whose end could not be recorded, as soon as anything can be recorded again."""
+        """Free a job whose end could not be stored, as soon as the database can be written again."""
         while not self._closing:
             with suppress(sqlite3.OperationalError), self._store.begin() as db:
                 ledger.release_job(db, job.id)
@@ -106,7 +106,7 @@ class Workshop:
         except sqlite3.OperationalError:
             raise
         except Exception:
-            # The one boundary of a job: whatever goes wrong in it ends this job and no other.
+            # The boundary of a job: any error ends this job and no other.
             LOG.exception("job failed", extra={"job_id": job.id})
             self._fail(job, StudioFailure("internal", "the studio could not make this; the reason is in its log"))
         else:

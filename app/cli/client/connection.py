@@ -26,7 +26,7 @@ def connection_options(function: Callable[..., R]) -> Callable[..., R]:
 
 
 def client_command(function: Callable[..., R]) -> Callable[..., R]:
-    """Add those options to a command and pass it the API they lead to."""
+    """Add the options --home, --url and --token to a command, and pass it the API that they lead to."""
 
     @connection_options
     @functools.wraps(function)

@@ -88,7 +88,7 @@ def _with_source(scope: Scope, version: CheckedVersion) -> dict[str, Any]:
 
 
 def _requested_number(name: str) -> int | None:
-    """A version's number in the address; None where there is none."""
+    """Return a version's number from the query; None if it has none."""
     requested = request.args.get(name, "")
     return int(requested) if requested.isascii() and requested.isdigit() and len(requested) < 9 else None
 

@@ -83,6 +83,7 @@ def _settled(scope: Scope, task_ids: Sequence[str]) -> dict[str, _Settled]:
 
 
 def _is_outdated(settled: _Settled, task: Task, message: Message) -> bool:
+    """Return whether a card, an order or the task was settled after the message, which may speak of it as open."""
     if not settled.open_cards and any(_closed_since(card, task, message) for card in settled.closed_cards):
         return True
     made_since = any(at > message.created_at for at in settled.made_at)

@@ -113,6 +113,7 @@ class Hub:
             pacing.wait(self._pause)
 
     def _look_everywhere(self) -> bool:
+        """Read the new changes of every feed; return False once there is no feed and the thread may end."""
         with self._changed:
             if self.stopping or not self._feeds:
                 self._tailing = False

@@ -79,12 +79,13 @@ class Reader:
             return frames_after(scope, self._seq, BATCH)
 
     def _start(self, last_id: int | None) -> tuple[int, bool]:
+        """Return the number after which the stream begins, and whether the reader must reload everything."""
         with self._database.reading(self._workspace_id) as scope:
             newest, oldest = newest_seq(scope), oldest_seq(scope)
         if last_id is None:
             return newest, False
-        forgotten = oldest is not None and last_id < oldest - 1
-        # A higher number comes from another database, such as the one before a restore.
-        if forgotten or last_id > newest or newest - last_id > LONGEST_REPLAY:
+        pruned = oldest is not None and last_id < oldest - 1
+        # A number above the newest comes from another database, such as the one before a restore.
+        if pruned or last_id > newest or newest - last_id > LONGEST_REPLAY:
             return newest, True
         return last_id, False

@@ -74,7 +74,7 @@ def draw_waterfall(detail: RunPageData, now: int) -> list[WaterfallLine]:
     failed: dict[str, list[Row]] = {}
     for row in detail.attempts:
         failed.setdefault(row.step_id, []).append(row)
-    # A step that the app runs during a discovery call has no item of its own, but that of the call.
+    # A step that the app runs during a discovery call has no queue item; the item of that call is used for it.
     waiting = {row.step_id: row for row in detail.open_items}
     lines = [_make_step_line(detail, step, failed.get(step.step_id, []), waiting, axis, ends) for step in detail.steps]
     code_line = _make_code_line(detail, failed.get("", []), waiting.get(DISCOVER), axis, now)

@@ -19,7 +19,7 @@ from standins.model.rules.worker import next_reply
 
 
 def blank(schema: Mapping[str, Any], root: Mapping[str, Any] | None = None) -> Any:
-    """Never raises; an unknown construction is null."""
+    """Return the emptiest value that a schema allows; null for a construction that is not handled. Never raises."""
     root = root or schema
     if "$ref" in schema:
         name = str(schema["$ref"]).rpartition("/")[2]
@@ -52,7 +52,7 @@ def _of_type(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
 
 
 def decide(conversation: Conversation, tools: Set[str]) -> StandinReply:
-    """The answer to a turn's or Main's request."""
+    """Return the answer to a request of a turn or of Main."""
     state = read_state(conversation.state)
     if state.thread == "task":
         return next_reply(conversation, state, tools)
@@ -60,7 +60,7 @@ def decide(conversation: Conversation, tools: Set[str]) -> StandinReply:
 
 
 def decide_verdict(name: str, schema: Mapping[str, Any], conversation: Conversation) -> StandinReply:
-    """The answer to a request for a verdict."""
+    """Return the answer to a request for a verdict."""
     match name:
         case "route":
             said: Any = route(conversation.facts)

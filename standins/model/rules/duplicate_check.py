@@ -1,4 +1,4 @@
-"""Rule for the verdict `duplicate_check`: is this goal being worked on already?"""
+"""Rule for the verdict `duplicate_check`: whether a goal is already being worked on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ SAME = 0.75
 
 
 def duplicate_check(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """`existing` when nearly every word of the smaller goal is in the other one, `ask` when about half, else `new`."""
+    """Return `existing` when the goal shares at least `SAME` of its words with a task's, else `new`.
+
+    A goal of fewer than three words gets `ask` when it shares half of that.
+    """
     goal = content_words(str(facts.get("goal") or ""))
     listed = facts.get("candidates")
     rows = [row for row in listed if isinstance(row, Mapping)] if isinstance(listed, list) else []
@@ -25,6 +28,7 @@ def duplicate_check(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _overlap(goal: set[str], row: Mapping[str, Any]) -> float:
+    """Return the share of common words among the words of both goals."""
     other = content_words(str(row.get("goal") or ""))
     both = goal | other
     return len(goal & other) / len(both) if both else 0.0

@@ -22,7 +22,7 @@ _REPLACE = re.compile(
 
 
 def targets(request: StoryRequest, state: ShownState) -> list[ShownWork]:
-    """The works to change."""
+    """Return the works that the request wants changed."""
     here = own_works(state)
     named = [kind for kind in kinds_named(request.text) if any(work.kind == kind for work in here)]
     kind = named[0] if named else main_kind(state)
@@ -30,7 +30,7 @@ def targets(request: StoryRequest, state: ShownState) -> list[ShownWork]:
 
 
 def changing_calls(request: StoryRequest, state: ShownState) -> list[ReplyCall]:
-    """A call for each work to change; a document is read before it is written."""
+    """Return a call for each work to change; a document is read before it is written."""
     calls = []
     for work in targets(request, state):
         calls.append(
@@ -40,9 +40,9 @@ def changing_calls(request: StoryRequest, state: ShownState) -> list[ReplyCall]:
 
 
 def added_works(request: StoryRequest, wish: WorkWish, state: ShownState) -> list[PlannedWork]:
-    """Works beside those that are there, numbered on."""
+    """Return new works that a request adds, numbered after the existing works of their kind."""
     kind = wish.kind or main_kind(state)
-    first = WorkWish(
+    whole_wish = WorkWish(
         text=f"{state.goal}\n{request.text}",
         kind=kind,
         count=wish.count if wish.kind else _how_many(request.text),
@@ -54,24 +54,24 @@ def added_works(request: StoryRequest, wish: WorkWish, state: ShownState) -> lis
     )
     here = own_works(state)
     source = here[0].title.partition(" – ")[0] if here else ""
-    return planned_works(first, state.language, start=1 + sum(work.kind == kind for work in here), source=source)
+    return planned_works(whole_wish, state.language, start=1 + sum(work.kind == kind for work in here), source=source)
 
 
 def is_of_another_kind(wanted: WorkWish, state: ShownState) -> bool:
-    """A film or a text is wished for in a task that has pictures: something beside them, no change of them."""
+    """Whether the task has works but none of the wanted kind: the wish then adds a work and changes none."""
     others = {work.kind for work in own_works(state)}
     return wanted.makes and wanted.kind is not None and bool(others) and wanted.kind not in others
 
 
 def own_works(state: ShownState) -> list[ShownWork]:
-    """What the task made: its orders' objects and documents, or everything linked to it when it made nothing."""
+    """Return what the task made: its orders' objects and documents, or everything linked to it when it made nothing."""
     made = {one for order in state.orders for one in order.object_ids}
     own = [work for work in state.objects if work.id in made or work.kind == "document"]
     return own or list(state.objects)
 
 
 def main_kind(state: ShownState) -> str:
-    """The kind this task is about: that of most of its orders, else of most of its objects."""
+    """Return the kind this task is about: that of most of its orders, else of most of its objects."""
     counted = Counter(order.kind for order in state.orders) or Counter(work.kind for work in state.objects)
     return counted.most_common(1)[0][0] if counted else "image"
 

@@ -58,7 +58,7 @@ _WEAK_POINTING = frozenset(
 
 
 def intent_of(text: str, *, first: bool) -> Intent:
-    """`first` tells that nothing has been asked for before: then there is nothing to change."""
+    """Return what a text wants. `first`: nothing was asked for before, so there is nothing to change."""
     if _FORBIDDEN.search(text):
         return Intent.FORBIDDEN
     if is_talk(text):
@@ -73,14 +73,14 @@ def intent_of(text: str, *, first: bool) -> Intent:
 
 
 def is_talk(text: str) -> bool:
-    """Nothing but greetings and thanks, or no word at all."""
+    """Whether a text is only greetings and thanks, or has no word at all."""
     said = words(text)
     greeted = bool(said) and said[0] in GREETINGS and len(said) <= 3 and not _acts(said)
     return greeted or all(word in GREETINGS for word in said)
 
 
 def is_question(text: str) -> bool:
-    """A question wants words; `could the set be warmer?` is a polite wish and no question."""
+    """Whether a text wants words as an answer; `could the set be warmer?` is a polite wish, not a question."""
     said = words(text)
     if not said or is_polite_wish(text):
         return False
@@ -92,7 +92,10 @@ def is_polite_wish(text: str) -> bool:
 
 
 def wants_new(text: str) -> bool:
-    """A work is named, nothing existing is pointed at, and it is no word of change alone."""
+    """Whether a text asks for a new work.
+
+    It names a work or a verb of making, points at nothing that exists, and is neither only a change nor `one more`.
+    """
     said = set(words(text))
     makes = bool(MAKING & said) or any(word in VERBS for word in said)
     return (
@@ -104,21 +107,22 @@ def wants_new(text: str) -> bool:
 
 
 def points_back(text: str) -> bool:
-    """Something that exists already is meant."""
+    """Whether a text points at a work that exists."""
     said = set(words(text))
     return bool(ordinals(text) or _KNOWN_WORK.search(text.lower()) or said & (POINTING - _WEAK_POINTING))
 
 
 def changes(text: str) -> bool:
-    """Something is to be different, or said of what is there."""
+    """Whether a text wants something changed or added, or points at a work that exists."""
     said = set(words(text))
     return points_back(text) or bool(said & (CHANGING | COLOURS)) or is_polite_wish(text) or _adds(text)
 
 
 def _adds(text: str) -> bool:
-    """`two more` and `another one`, but not `a bit more contrast`."""
+    """Whether a text asks for further works: `two more` or `another one`, but not `some more contrast`."""
     return bool(_MORE.search(text)) and not _MORE_OF_A_QUALITY.search(text)
 
 
 def _acts(said: list[str]) -> bool:
+    """Whether a word makes or changes something, or names a colour."""
     return any(word in MAKING or word in CHANGING or word in COLOURS or word in VERBS for word in said)

@@ -24,7 +24,7 @@ _TASKS = re.compile(r"\b(doing|working|status|tasks?|progress|going on|tâches?|
 
 
 def answer_main(conversation: Conversation, state: ShownState, tools: Set[str]) -> StandinReply:
-    """Main's next decision about the newest message."""
+    """Return Main's next decision about the newest message."""
     place, text = _newest(conversation)
     made = [event for event in conversation.events[place + 1 :] if isinstance(event, ModelCall)]
     intent = intent_of(text, first=True)
@@ -57,6 +57,7 @@ def answer_main(conversation: Conversation, state: ShownState, tools: Set[str]) 
 def _after_a_look(
     tool: str, arguments: Mapping[str, Any], text: str, made: Sequence[ModelCall], state: ShownState, tools: Set[str]
 ) -> StandinReply:
+    """Answer from the result of a tool, or call the tool first."""
     looked = next((one for one in reversed(made) if one.name == tool), None)
     if looked is None:
         if tool not in tools:
@@ -105,7 +106,7 @@ def _kind_argument(text: str) -> dict[str, str]:
 
 
 def _rows(result: object) -> Iterator[Mapping[str, Any]]:
-    """The rows of a listing, under whichever name it keeps them."""
+    """Yield the rows of a listing: a list, or an object with a list among its members."""
     if isinstance(result, Mapping):
         result = next((value for value in result.values() if isinstance(value, list)), [])
     if isinstance(result, list):
@@ -113,6 +114,7 @@ def _rows(result: object) -> Iterator[Mapping[str, Any]]:
 
 
 def _newest(conversation: Conversation) -> tuple[int, str]:
+    """Return the place and the text of the newest message; -1 and empty if there is none."""
     for place in range(len(conversation.events) - 1, -1, -1):
         event = conversation.events[place]
         if isinstance(event, WorkerInput) and event.kind == "message":

@@ -42,12 +42,12 @@ _ALIKE = 0.6
 
 
 def memory_candidates(told: Mapping[str, Any]) -> dict[str, Any]:
-    """A candidate for each sentence that asks to be remembered, names a habit, or says what the brand has."""
+    """Return a candidate for each sentence that asks to be remembered, names a habit, or says what the brand has."""
     known = [(int(row["n"]), str(row["text"])) for row in _rows(told, "remembered")]
     found = []
     for message in _rows(told, "messages"):
         for statement in _statements(str(message.get("text") or "")):
-            about, relation = _beside(statement, known)
+            about, relation = _relate(statement, known)
             found.append(
                 {
                     "text": statement,
@@ -75,11 +75,14 @@ def _statements(text: str) -> Iterator[str]:
             yield statement[:1].upper() + statement[1:500]
 
 
-def _beside(statement: str, known: Sequence[tuple[int, str]]) -> tuple[int | None, str]:
-    """The remembered fact a statement speaks of, and how; the same words tell more than the same subject."""
-    mine = _telling(statement)
+def _relate(statement: str, known: Sequence[tuple[int, str]]) -> tuple[int | None, str]:
+    """Return the number of the remembered fact that a statement is about, and how the two relate.
+
+    Common words are compared first: they prove more than a common subject.
+    """
+    mine = _meaningful_words(statement)
     for n, text in known:
-        theirs = _telling(text)
+        theirs = _meaningful_words(text)
         if _share(mine, theirs) >= _SAME:
             return n, "same"
         if theirs and theirs < mine:
@@ -87,12 +90,16 @@ def _beside(statement: str, known: Sequence[tuple[int, str]]) -> tuple[int | Non
     mine_is = _COPULA.match(statement)
     for n, text in known:
         theirs_is = _COPULA.match(text)
-        if mine_is and theirs_is and _share(_telling(mine_is["what"]), _telling(theirs_is["what"])) >= _ALIKE:
+        if (
+            mine_is
+            and theirs_is
+            and _share(_meaningful_words(mine_is["what"]), _meaningful_words(theirs_is["what"])) >= _ALIKE
+        ):
             return n, "contradicts"
     return None, "new"
 
 
-def _telling(text: str) -> set[str]:
+def _meaningful_words(text: str) -> set[str]:
     return set(words(text)) - _FILLING
 
 

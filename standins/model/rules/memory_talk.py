@@ -24,12 +24,12 @@ _REMEMBERED = re.compile(
 
 
 def is_memory_talk(text: str) -> bool:
-    """Something is to be kept in mind, or forgotten, and nothing to be made."""
+    """Whether a text asks to remember or forget something, and to make nothing."""
     return bool(_REMEMBER.search(text) or _FORGET.search(text)) and not MAKING & set(words(text))
 
 
 def answer_from_memory(text: str, made: Sequence[ModelCall], language: str, tools: Set[str]) -> StandinReply | None:
-    """Main's answer where the message is about what is remembered; None where it is about something else."""
+    """Return Main's answer to a message about the memory; None if it is about something else."""
     if _REMEMBER.search(text):
         return StandinReply(phrase(language, "will_remember"))
     forgets = bool(_FORGET.search(text)) and "propose_forget" in tools

@@ -26,16 +26,16 @@ _SECONDS = {"video": 5, "audio": 10}
 def making_calls(
     works: Sequence[PlannedWork], wish: WorkWish, request: StoryRequest, state: ShownState
 ) -> list[ReplyCall]:
-    """A call for each work, in order."""
+    """Return the call that makes each work, in order."""
     kind = works[0].kind if works else ""
     references = references_of(request, state, kind) if kind in {"image", "video"} else []
-    return [_making(work, wish, references, state.language) for work in works]
+    return [_making_call(work, wish, references, state.language) for work in works]
 
 
 def references_of(request: StoryRequest, state: ShownState, kind: str) -> list[str]:
-    """Pictures that a new work starts from: what is attached, else what its words point at.
+    """Return the pictures that a new work starts from: what is attached, else the one its words point at.
 
-    A picture starts only from one that the task was lent; a film also from one that the task made.
+    A picture starts only from one that the task was given; a film also from one that the task made.
     """
     if request.attachments:
         return [one for one in request.attachments if one]
@@ -47,7 +47,7 @@ def references_of(request: StoryRequest, state: ShownState, kind: str) -> list[s
 
 
 def pick(works: Sequence[ShownWork], text: str) -> list[ShownWork]:
-    """The works that the text's ordinals or titles mean; all of them when it has none that fit."""
+    """Return the works that a text names by ordinal or title; all of them if it names none."""
     places = [place - 1 if place > 0 else place for place in ordinals(text)]
     chosen = [works[place] for place in places if -len(works) <= place < len(works)]
     if chosen:
@@ -57,7 +57,7 @@ def pick(works: Sequence[ShownWork], text: str) -> list[ShownWork]:
     return named or list(works)
 
 
-def _making(work: PlannedWork, wish: WorkWish, references: list[str], language: str) -> ReplyCall:
+def _making_call(work: PlannedWork, wish: WorkWish, references: list[str], language: str) -> ReplyCall:
     name = TOOL_OF[work.kind]
     if work.kind == "document":
         return ReplyCall(name, {"title": work.title, "content": compose_text(wish, work.title, language)})

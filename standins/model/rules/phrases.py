@@ -88,6 +88,6 @@ def phrase(language: str, name: str, **values: object) -> str:
 
 
 def noun(language: str, kind: str, said: list[str]) -> str:
-    """What to call one work of this kind: the person's own noun where it is known."""
+    """Return the noun for one work of this kind: the person's own where it is known."""
     own = next((_NOUN_FOR_WORD[word] for word in said if word in _NOUN_FOR_WORD), None)
     return own if own and kind == "image" else _NOUNS.get(language[:2].lower(), _NOUNS["en"])[kind]

@@ -25,7 +25,7 @@ _SHAPES = (
 
 
 LONGEST_PROMPT = 4_000
-"""Of somebody's words, in what a picture or film is made from."""
+"""How many characters of a person's words go into the prompt of a work."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class PlannedWork:
 
 
 def planned_works(wish: WorkWish, language: str, *, start: int = 1, source: str = "") -> list[PlannedWork]:
-    """The works of a wish, each with a title and words of its own.
+    """Return the works of a wish, each with a title and a prompt.
 
     `start` is the number of the first; `source` names what they are made from, for wishes without a subject.
     """
@@ -60,7 +60,7 @@ def planned_works(wish: WorkWish, language: str, *, start: int = 1, source: str 
 def plan_calls(
     wish: WorkWish, works: list[PlannedWork], language: str, *, brief: bool, checklist: bool
 ) -> list[ReplyCall]:
-    """Calls that write down the plan; which of the two are still missing is said by the flags."""
+    """Return the calls that write the parts of the plan for which a flag is set."""
     calls = []
     if brief:
         calls.append(ReplyCall("set_brief", {"brief": _brief(wish, works, language)}))
@@ -74,7 +74,7 @@ def says_a_shape(text: str) -> bool:
 
 
 def picture_size(text: str) -> str:
-    """Portrait unless the words say otherwise."""
+    """Return the size for the shape that a text names; portrait if it names none."""
     return next((size for pattern, size in _SHAPES if pattern.search(text)), "1024x1536")
 
 

@@ -12,7 +12,7 @@ from standins.model.rules.story import StoryRequest
 
 
 def retry_calls(state: ShownState, made: Sequence[ModelCall]) -> list[ReplyCall]:
-    """The same call once more for every work whose newest order failed for the first time."""
+    """Return the same call again for every work whose order failed once and was not refused."""
     calls = []
     for order in failed(state):
         if order.state != "failed":
@@ -25,13 +25,13 @@ def retry_calls(state: ShownState, made: Sequence[ModelCall]) -> list[ReplyCall]
 
 
 def failed(state: ShownState) -> list[ShownOrder]:
-    """Works whose newest order ended badly; orders stand in the state oldest first."""
+    """Return the newest order of each work, if it ended badly; the state lists orders oldest first."""
     newest = {order.title: order for order in state.orders}
     return [order for order in newest.values() if order.bad]
 
 
 def checklist_call(state: ShownState, request: StoryRequest) -> ReplyCall | None:
-    """Marks what is left, with evidence; None when nothing is left or it was tried since the last news."""
+    """Return the call that marks open steps, with evidence; None if none can be marked or it was already made."""
     if any(made.name == "update_checklist" for made in request.made[_last_making(request.made) :]):
         return None
     bad = {order.title for order in failed(state)}
@@ -41,12 +41,14 @@ def checklist_call(state: ShownState, request: StoryRequest) -> ReplyCall | None
 
 
 def finish_call(state: ShownState, request: StoryRequest, works: Sequence[str]) -> ReplyCall | None:
+    """Return the call that finishes the task; None if a work failed or the call was already made."""
     if failed(state) or any(made.name == "finish" for made in request.made):
         return None
     return ReplyCall("finish", {"summary": phrase(state.language, "done", works=", ".join(works))})
 
 
 def report(state: ShownState, works: Sequence[str]) -> StandinReply:
+    """Tell the person which works are done and which failed."""
     lines = [
         phrase(state.language, "failed", title=order.title, error=order.error or order.state) for order in failed(state)
     ]
@@ -76,5 +78,6 @@ def _evidence(item: ShownStep, state: ShownState, request: StoryRequest) -> list
 
 
 def _last_making(made: Sequence[ModelCall]) -> int:
+    """Return the place after the last call that made or changed a work."""
     places = [n for n, one in enumerate(made) if one.name.startswith(("generate_", "write_document", "edit_document"))]
     return places[-1] + 1 if places else 0

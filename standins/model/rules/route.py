@@ -51,7 +51,7 @@ def route(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _watching(text: str, tasks: list[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Something is to be watched, or a task that has it watched is told where the metrics are."""
+    """Return the verdict for a message about watching services or about a skill; None for any other message."""
     if wants_watching(text):
         return _verdict("new", ["something is to be watched while nobody looks"], goal=text.strip())
     if named_skill(text) is not None:
@@ -63,7 +63,7 @@ def _watching(text: str, tasks: list[Mapping[str, Any]]) -> dict[str, Any] | Non
 
 
 def _derives(text: str, wanted: WorkWish) -> bool:
-    """One kind of work is to be made from another that is there: a film from the first poster."""
+    """Whether a work is to be made from an existing one of another kind, such as a film from the first poster."""
     if wanted.kind not in {"video", "audio", "model3d"} or not wanted.makes:
         return False
     into = INTO.search(text)
@@ -79,7 +79,7 @@ def _derives(text: str, wanted: WorkWish) -> bool:
 def scores(
     text: str, tasks: Sequence[Mapping[str, Any]], thread: Sequence[Mapping[str, Any]]
 ) -> list[tuple[float, Mapping[str, Any]]]:
-    """How well each task fits a follow-up, best first: own words count most, then kinds and number, then recency."""
+    """Return how well each task fits a follow-up, best first: by common words, kinds, number and recency."""
     spoken_of = next((row.get("task_id") for row in reversed(thread) if row.get("task_id")), None)
     scored = [(_score(text, task, spoken_of), task) for task in tasks]
     return sorted(scored, key=lambda pair: -pair[0])
@@ -100,12 +100,14 @@ def _followup(text: str, wanted: WorkWish, facts: Mapping[str, Any], tasks: list
 
 
 def _fresh(text: str, wanted: WorkWish) -> dict[str, Any]:
+    """Return the verdict for a new work: `light` if one generation makes it, else `new`."""
     if wanted.count == 1 and wanted.kind in _MADE_ELSEWHERE and not _MANY_STEPS.search(text):
         return _verdict("light", ["one work, in one generation"], goal=text.strip())
     return _verdict("new", ["a goal of its own, with several steps"], goal=text.strip())
 
 
 def _light(text: str, wanted: WorkWish, facts: Mapping[str, Any], tasks: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the verdict for a work made from an existing one: `light`, or `ask` if it is unclear which is meant."""
     works = _works_meant(text, wanted, facts, tasks)
     if not works:
         candidates = [{"task_id": str(task.get("id")), "score": 0.5} for task in tasks[:5]]
@@ -117,7 +119,7 @@ def _light(text: str, wanted: WorkWish, facts: Mapping[str, Any], tasks: list[Ma
 def _works_meant(
     text: str, wanted: WorkWish, facts: Mapping[str, Any], tasks: list[Mapping[str, Any]]
 ) -> list[ShownWork]:
-    """The source works: attached ones, else those of the task that fits best, by ordinal."""
+    """Return the works to start from: the attached ones, else one of the task that fits best; none if unclear."""
     attached = [str(_mapping(one).get("id") or one) for one in _mapping(facts.get("message")).get("attachments") or ()]
     if attached:
         return [ShownWork(one, "image", "", 1, False) for one in attached]
@@ -134,14 +136,17 @@ def _works_meant(
     return pick(fitting[0][1], source)[:1]
 
 
-def _sources(task: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], but: str | None) -> list[ShownWork]:
-    """What a task made that a work of another kind can start from; what it was only lent belongs to its maker."""
+def _sources(task: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], wanted: str | None) -> list[ShownWork]:
+    """Return the pictures and films of a task from which a work of the kind `wanted` can start.
+
+    A light task also lists works of other tasks that it uses; those are left out.
+    """
     others = [one for one in tasks if one is not task] if task.get("kind") == "light" else []
     lent = {row.get("id") for one in others for row in _rows(one, "objects")}
     return [
         ShownWork(str(row.get("id")), str(row.get("kind")), str(row.get("title") or ""), 1, False)
         for row in _rows(task, "objects")
-        if row.get("kind") in {"image", "video"} - {but} and row.get("id") not in lent
+        if row.get("kind") in {"image", "video"} - {wanted} and row.get("id") not in lent
     ]
 
 

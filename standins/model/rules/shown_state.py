@@ -69,7 +69,7 @@ class ShownState:
 
 
 def read_state(state: Mapping[str, Any]) -> ShownState:
-    """Missing fields are read as empty: a request without the product's frame has none of them."""
+    """Parse the state. Missing fields become empty: a request of another client has none of them."""
     task = _mapping(state.get("task"))
     return ShownState(
         thread=str(state.get("thread") or "main"),

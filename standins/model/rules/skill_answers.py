@@ -11,8 +11,10 @@ _BECOMES = {"grant": "granted", "refuse": "denied"}
 
 
 def with_skill_news(conversation: Conversation) -> Conversation:
-    """A skill that was said to wait for its card waits no more once the card is answered, and one that was turned down
-    later is on its way no more."""
+    """Return the conversation with the current status in the results of calls that wrote skills.
+
+    A card's answer turns `waiting` into `granted` or `denied`, and a later refusal of a version into `turned_down`.
+    """
     known = {
         (str(event.facts.get("skill_id")), event.facts.get("version")): "turned_down"
         for event in conversation.events
@@ -25,10 +27,10 @@ def with_skill_news(conversation: Conversation) -> Conversation:
     }
     if not answers and not known:
         return conversation
-    return replace(conversation, events=[_told(event, answers, known) for event in conversation.events])
+    return replace(conversation, events=[_with_status(event, answers, known) for event in conversation.events])
 
 
-def _told(event: StoryEvent, answers: Mapping[str, str], known: Mapping[tuple[str, object], str]) -> StoryEvent:
+def _with_status(event: StoryEvent, answers: Mapping[str, str], known: Mapping[tuple[str, object], str]) -> StoryEvent:
     if not isinstance(event, ModelCall) or event.name != "write_skill" or not isinstance(event.result, Mapping):
         return event
     version = (str(event.result.get("skill_id")), event.result.get("version"))

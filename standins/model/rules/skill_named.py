@@ -31,14 +31,16 @@ _ACTS = re.compile(
 
 
 def named_skill(text: str) -> str | None:
-    """The skill that something is to be done to: one that is called a skill, or else, where no kind of work is named,
-    a name with `_` in it."""
+    """Return the skill that a text wants repaired or changed; None if there is none.
+
+    It is called a skill, or, where no kind of work is named, has a `_` in its name.
+    """
     found = _SAID.search(text) or (None if kinds_named(text) else _STEM.search(text))
     return found[1] if found and _ACTS.search(text) else None
 
 
 def work_on_named_skill(stem: str, request: StoryRequest, language: str, tools: Set[str]) -> StandinReply:
-    """Read it, do what rules can do, and say what they cannot."""
+    """Read the skill, make the change that rules can make, or say that they can make none."""
     made = request.made
     source, read = skill_calls.source_of(made, stem)
     if source is None:

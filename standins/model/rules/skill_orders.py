@@ -17,7 +17,7 @@ _DATA = re.compile(r"<data>\n(.*)\n</data>\s*$", re.DOTALL)
 
 
 def order_in(text: str) -> Mapping[str, Any] | None:
-    """What the product's own review or repair asks for; its data stand at the end of the message."""
+    """Return the data at the end of a message from the product's review or repair; None for any other message."""
     found = _DATA.search(text)
     try:
         data = json.loads(found[1]) if found else None

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+# The answers to alarms that support each change of sensitivity.
 _SHOWN_BY = {"less_sensitive": ("false_alarm", "ignored"), "more_sensitive": ("late",)}
-_MOST = 5
+_MOST_EVIDENCE = 5
 
 
 def skill_review(told: Mapping[str, Any]) -> dict[str, Any]:
-    """A change where the facts ask for one, else `keep`."""
+    """Return a change if the facts support one, else `keep`."""
     facts, borne_out = _mapping(told.get("facts")), _mapping(told.get("borne_out"))
     way = str(borne_out.get("sensitivity") or "keep")
     failures = _rows(facts, "repeated_failures") if borne_out.get("unwell") else []
@@ -25,7 +26,7 @@ def skill_review(told: Mapping[str, Any]) -> dict[str, Any]:
         "sensitivity": way,
         "numbers": [{"constant": str(row.get("constant")), "value": row.get("value")} for row in numbers],
         "words": f"Handle the error that keeps coming: {failures[0].get('error')}" if failures else "",
-        "evidence": evidence[:_MOST],
+        "evidence": evidence[:_MOST_EVIDENCE],
         "measure": borne_out.get("measure") or "false_alarm_rate",
         "expected": borne_out.get("expected") or 0.0,
     }

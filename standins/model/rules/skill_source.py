@@ -20,7 +20,7 @@ _PERMISSIONS = re.compile(r'("permissions":\s*\{)')
 
 
 def adapt_source(source: str, wish: WatchWish, title: str, triage_id: str) -> str:
-    """The pattern for this wish: its title, where its metrics are, how often it looks, and what it invokes."""
+    """Adapt a pattern to a wish: title, address of the metrics, schedule, and the triage that it invokes."""
     text = _TITLE.sub(lambda match: match[1] + json.dumps(title), source, count=1)
     text = _INVOKES.sub(f"skill-{triage_id}", text)
     if wish.address:
@@ -31,7 +31,7 @@ def adapt_source(source: str, wish: WatchWish, title: str, triage_id: str) -> st
 
 
 def move_to_address(source: str, address: str) -> str:
-    """The same with its first declared host, the metrics, at another address."""
+    """Return the source with its first declared host, that of the metrics, replaced by another address."""
     found = _HOSTS.search(source)
     if not found:
         return source
@@ -42,18 +42,18 @@ def move_to_address(source: str, address: str) -> str:
 
 
 def host_of(source: str) -> str:
-    """The first host that it declares: where its metrics are."""
+    """Return the first host that a source declares, that of its metrics; empty if it declares none."""
     found = _HOSTS.search(source)
     return found[1] if found else ""
 
 
 def set_numbers(source: str, changes: Sequence[Mapping[str, Any]]) -> str:
-    """Each constant (`NAME`, or `NAME.key` for a number in a dict) set to its new value."""
+    """Return the source with each constant (`NAME`, or `NAME.key` for a number in a dict) set to its new value."""
     for change in changes:
         name, _, key = str(change.get("constant")).partition(".")
         to = change.get("to")
         if isinstance(to, int | float) and not isinstance(to, bool):
-            source = _in_dict(source, name, key, to) if key else _alone(source, name, to)
+            source = _set_in_dict(source, name, key, to) if key else _set_constant(source, name, to)
     return source
 
 
@@ -63,7 +63,7 @@ def number_of(source: str, name: str) -> float | None:
 
 
 def repair_source(source: str, problems: Sequence[Mapping[str, Any]]) -> str:
-    """What rules can repair of what the checks found; unchanged where they know no remedy."""
+    """Return the source without the problems that rules can repair: forbidden imports and undeclared events."""
     lines = source.split("\n")
     for problem in problems:
         line, reason = problem.get("line"), str(problem.get("reason"))
@@ -72,7 +72,7 @@ def repair_source(source: str, problems: Sequence[Mapping[str, Any]]) -> str:
         if _IMPORT.search(reason) and at is not None:
             lines[at] = ""
         elif listened:
-            lines = _listening("\n".join(lines), listened[1]).split("\n")
+            lines = _add_listened_event("\n".join(lines), listened[1]).split("\n")
     return "\n".join(lines)
 
 
@@ -80,27 +80,29 @@ def _as_before(found: str, scheme: str, host: str) -> str:
     return f"{scheme}://{host}" if "://" in found else host
 
 
-def _listening(source: str, event: str) -> str:
+def _add_listened_event(source: str, event: str) -> str:
     name = json.dumps(event)
     if _LISTEN.search(source):
         return _LISTEN.sub(lambda match: f"{match[1]}{name}, ", source, count=1)
     return _PERMISSIONS.sub(lambda match: f'{match[1]}"events": {{"listen": [{name}]}}, ', source, count=1)
 
 
-def _alone(source: str, name: str, to: float) -> str:
+def _set_constant(source: str, name: str, to: float) -> str:
     pattern = re.compile(rf"^({re.escape(name)}\b[^=\n]*=\s*)-?[0-9][0-9_.eE+-]*", re.MULTILINE)
-    return pattern.sub(lambda match: match[1] + _written(to), source, count=1)
+    return pattern.sub(lambda match: match[1] + _number_text(to), source, count=1)
 
 
-def _in_dict(source: str, name: str, key: str, to: float) -> str:
+def _set_in_dict(source: str, name: str, key: str, to: float) -> str:
     begin = re.search(rf"^{re.escape(name)}\b[^=\n]*=\s*\{{", source, re.MULTILINE)
     if begin is None:
         return source
     end = source.find("}", begin.end())
     inside = source[begin.end() : end]
     pattern = re.compile(rf"({re.escape(json.dumps(key))}:\s*)-?[0-9][0-9_.eE+-]*")
-    return source[: begin.end()] + pattern.sub(lambda match: match[1] + _written(to), inside, count=1) + source[end:]
+    return (
+        source[: begin.end()] + pattern.sub(lambda match: match[1] + _number_text(to), inside, count=1) + source[end:]
+    )
 
 
-def _written(number: float) -> str:
+def _number_text(number: float) -> str:
     return repr(float(number)) if number != int(number) else f"{number:.1f}"

@@ -57,7 +57,7 @@ def skill_phrase(language: str, name: str, **values: object) -> str:
 
 
 def report_skills(language: str, saved: Sequence[Mapping[str, Any]]) -> str:
-    """How far each written skill came, and what a person has to do."""
+    """Say how far each written skill came, and what the person has to do."""
     lines = []
     for one in saved:
         status = str(one.get("status"))

@@ -29,7 +29,7 @@ TRIAGE, CHECK = "incident_triage", "infra_health_check"
 def skill_work(
     conversation: Conversation, asked: Sequence[StoryRequest], state: ShownState, tools: Set[str]
 ) -> StandinReply | None:
-    """The next decision, or None when the task is not about skills or has no tools for them."""
+    """Return the next decision; None if the task is not about skills or has no tools for them."""
     if "write_skill" not in tools:
         return None
     newest = asked[-1]
@@ -43,13 +43,14 @@ def skill_work(
         return None
     wish = watch_wish("\n".join(one.text for one in asked))
     if first is newest or not _stems(all_made(conversation)):
-        return _wished(wish, first.text, newest.made, state, tools)
-    return _changed(conversation, newest, state, tools)
+        return _write_watching_skills(wish, first.text, newest.made, state, tools)
+    return _change_written_skills(conversation, newest, state, tools)
 
 
-def _wished(
+def _write_watching_skills(
     wish: WatchWish, sentence: str, made: Sequence[ModelCall], state: ShownState, tools: Set[str]
 ) -> StandinReply:
+    """Write a triage and a health check for a first wish, adapted from the shipped ones."""
     first = [ReplyCall("set_brief", {"brief": f"Watch what the person named, by durable skills: {sentence[:1500]}"})]
     looks = [] if state.brief or "set_brief" not in tools or skill_calls.count_tries(made, "set_brief") else first
     looks += [] if skill_calls.count_tries(made, "read_guide") else [ReplyCall("read_guide", {"name": GUIDE})]
@@ -79,8 +80,10 @@ def _wished(
     return end_skill_work(said, made, tools)
 
 
-def _changed(conversation: Conversation, request: StoryRequest, state: ShownState, tools: Set[str]) -> StandinReply:
-    """A later wish about the skills that this task wrote: where the metrics are, or how soon to alarm."""
+def _change_written_skills(
+    conversation: Conversation, request: StoryRequest, state: ShownState, tools: Set[str]
+) -> StandinReply:
+    """Change the skills that this task wrote, for a later wish: another address, or another sensitivity."""
     address = address_in(request.text)
     factor = sensitivity_wanted(request.text)
     if not address and factor is None:
@@ -105,14 +108,14 @@ def _changed(conversation: Conversation, request: StoryRequest, state: ShownStat
 
 
 def _stems(made: Sequence[ModelCall]) -> list[str]:
-    """The skills that this task wrote, in their order."""
+    """Return the skills that this task wrote, in order."""
     names = dict.fromkeys(str(one.arguments.get("name")) for one in made if one.name == "write_skill")
     found = [skill_calls.last_saved(made, name) for name in names]
     return list(dict.fromkeys(str(one["skill_id"]) for one in found if one is not None))
 
 
 def _base(made: Sequence[ModelCall], name: str) -> int | None:
-    """The version of a skill of that name that is the agent's already."""
+    """Return the version of the agent's existing skill of this name; None if it has none."""
     listed = (skill_calls.last_answer(made, "list_skills") or {}).get("skills")
     for one in listed if isinstance(listed, list) else []:
         if isinstance(one, Mapping) and one.get("skill_id") == name and one.get("origin") == "agent":

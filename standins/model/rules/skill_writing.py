@@ -19,7 +19,7 @@ _MORE = re.compile(r"\b(more sensitive|too late|missed|plus sensible)\b", re.IGN
 
 @dataclass(frozen=True)
 class SkillFileDraft:
-    """A file to write: `name` as asked for, and the text."""
+    """A skill file to write; `base` is the version that it changes, None for a new skill."""
 
     name: str
     source: str
@@ -32,7 +32,7 @@ class SkillFileDraft:
 
 
 def write_draft(draft: SkillFileDraft, made: Sequence[ModelCall], language: str) -> StandinReply:
-    """Write it, or write it again with what the checks found repaired."""
+    """Write the draft, or write it again without the problems that the checks found."""
     before = skill_calls.writes_of(made, draft.name)
     if not before:
         return StandinReply(calls=[draft.call(draft.source)])
@@ -50,7 +50,7 @@ def write_draft(draft: SkillFileDraft, made: Sequence[ModelCall], language: str)
 
 
 def _upon_card(draft: SkillFileDraft, asked: Mapping[str, Any], language: str) -> StandinReply:
-    """A person's own file: it is saved once they accept the change, and left alone if they do not."""
+    """Continue after a card about a person's own file: save the change if they accepted it, else leave the file."""
     match asked.get("status"):
         case "granted":
             arguments = {"name": draft.name, "reason": draft.reason, "card_id": asked["card_id"]}
@@ -62,22 +62,25 @@ def _upon_card(draft: SkillFileDraft, asked: Mapping[str, Any], language: str) -
 
 
 def read_first(calls: Sequence[ReplyCall], made: Sequence[ModelCall], language: str) -> StandinReply:
+    """Make the reading calls that were not tried too often; if none is left, say that the skills cannot be read."""
     left = [call for call in calls if skill_calls.count_tries(made, "read_skill", **call.arguments) < MOST_TRIES]
     return StandinReply(calls=left) if left else StandinReply(skill_phrase(language, "no_pattern"))
 
 
 def end_skill_work(said: str, made: Sequence[ModelCall], tools: Set[str]) -> StandinReply:
+    """Finish the task with these words; only say them if that was tried already."""
     if "finish" in tools and not skill_calls.count_tries(made, "finish"):
         return StandinReply(calls=[ReplyCall("finish", {"summary": said})])
     return StandinReply(said)
 
 
 def sensitivity_wanted(text: str) -> float | None:
-    """By which factor the alarms should change; None when nothing is said of them."""
+    """Return the factor by which the sensitivity should change; None if the text does not mention it."""
     return 0.8 if _LESS.search(text) else 1.25 if _MORE.search(text) else None
 
 
 def tune_sensitivity(source: str, factor: float) -> str:
+    """Return the source with its constant SENSITIVITY multiplied by `factor`."""
     was = skill_source.number_of(source, "SENSITIVITY")
     to = round((was or 1.0) * factor, 4)
     return skill_source.set_numbers(source, [{"constant": "SENSITIVITY", "to": to}])

@@ -13,7 +13,7 @@ REFUSING = frozenset({"refuse", "stop", "keep"})
 
 @dataclass(frozen=True)
 class StoryRequest:
-    """Consecutive messages, and all events after them until the next request."""
+    """Consecutive messages of the person; `after` are all events after them, later requests included."""
 
     text: str
     message_ids: tuple[str, ...]
@@ -27,7 +27,7 @@ class StoryRequest:
 
     @property
     def refused(self) -> bool:
-        """Somebody has said no to what this request needs."""
+        """Whether the answer to a card since then refused something."""
         return any(
             isinstance(event, WorkerInput) and event.kind == "answer" and event.facts.get("option") in REFUSING
             for event in self.after
@@ -35,7 +35,7 @@ class StoryRequest:
 
 
 def requests_of(conversation: Conversation) -> list[StoryRequest]:
-    """Oldest first. Messages with nothing of the model's between them are one request."""
+    """Return the requests, oldest first. Messages with nothing from the model between them are one request."""
     events = conversation.events
     found: list[StoryRequest] = []
     for start, end in _groups(events):
@@ -58,6 +58,7 @@ def all_made(conversation: Conversation) -> list[ModelCall]:
 
 
 def _groups(events: Sequence[StoryEvent]) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each group of inputs: from one with words to the model's next event."""
     start: int | None = None
     for place, event in enumerate(events):
         if isinstance(event, WorkerInput) and _words(event):
@@ -70,9 +71,9 @@ def _groups(events: Sequence[StoryEvent]) -> Iterator[tuple[int, int]]:
 
 
 def _words(event: WorkerInput) -> str:
-    """What a person says with an input: a message, or the words beside a card's answer."""
+    """Return what the person says with an input: a message, or the words beside a card's answer."""
     if event.kind == "message":
-        # An attachment without a word asks for nothing by itself.
+        # A message of attachments only counts too. The sign has no words, so its intent is talk.
         return str(event.facts.get("text") or "") or ("🖼" if event.facts.get("attachments") else "")
     wanted = event.kind == "answer" and event.facts.get("option") not in REFUSING
     return str(event.facts.get("text") or "") if wanted else ""

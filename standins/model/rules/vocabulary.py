@@ -103,12 +103,12 @@ _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[ァ-ヶー]+")
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words in order; `five-second` stays one."""
+    """Return the words in lower case and in order; `five-second` stays one."""
     return [word.replace("’", "'") for word in _WORD.findall(text.lower())]
 
 
 def content_words(text: str) -> set[str]:
-    """The words that say what a text is about, in a singular of sorts."""
+    """Return the words that say what a text is about, without a plural `s`."""
     return {stem(word) for word in words(text) if word not in STOP and len(word) > 1}
 
 
@@ -117,13 +117,13 @@ def stem(word: str) -> str:
 
 
 def kinds_named(text: str) -> list[str]:
-    """The kinds of works a text names, in the order in which it names them."""
+    """Return the kinds of works a text names, in the order in which it names them."""
     said = words(text)
     return [kind for before, word in zip(["", *said], said, strict=False) for kind in [_kind(word, before)] if kind]
 
 
 def kind_by_verb(text: str) -> str | None:
-    """The kind that a verb alone tells: a cat that is drawn is a picture."""
+    """Return the kind that a verb implies: `draw a cat` means a picture."""
     return next((VERBS[word] for word in words(text) if word in VERBS), None)
 
 
@@ -141,7 +141,7 @@ def _kind(word: str, before: str) -> str | None:
 
 
 def ordinals(text: str) -> list[int]:
-    """Positions named: `the first and the last one` is [1, -1]; the first moon landing is none."""
+    """Return the positions named: [1, -1] for `the first and the last one`, none for `the first moon landing`."""
     said = words(text)
     found = []
     for before, word, after in zip(["", *said], said, [*said[1:], ""], strict=False):

@@ -35,7 +35,10 @@ _METRICS = re.compile(r"\b(metrics?|prometheus|métriques?)\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class WatchWish:
-    """`service` is the one that is named, as a word of a file's name, or empty; `address` as `http://host:port`."""
+    """`service` is the named service, spelt for a file name, and `address` an origin such as `http://host:9090`.
+
+    Either is empty if the text names none.
+    """
 
     service: str
     address: str
@@ -43,7 +46,7 @@ class WatchWish:
 
 
 def wants_watching(text: str) -> bool:
-    """Something that runs is in trouble, and the trouble is that nobody sees it in time."""
+    """Whether a text names a service, a trouble with it, and that people do not notice the trouble in time."""
     said = words(text)
     makes_a_work = bool(kinds_named(text)) and bool(MAKING & set(said))
     only_asks = bool(said) and said[0] in _ONLY_ASKS
@@ -51,7 +54,7 @@ def wants_watching(text: str) -> bool:
 
 
 def names_metrics(text: str) -> bool:
-    """It says where the metrics are."""
+    """Whether a text says where the metrics are."""
     return bool(_ADDRESS.search(text) and _METRICS.search(text))
 
 
@@ -64,7 +67,7 @@ def watch_wish(text: str) -> WatchWish:
 
 
 def address_in(text: str) -> str:
-    """The first address, without its path; empty when there is none."""
+    """Return the first address, without its path; empty if there is none."""
     found = _ADDRESS.search(text)
     return f"{found[1].lower()}://{found[2].rstrip('.')}" if found else ""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def health_assessment(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """By the limits that come with the readings; without limits everything is normal."""
+    """Judge the readings by the limits that come with them; without limits everything is normal."""
     services = _mapping(facts.get("services")) or _mapping(facts.get("metrics"))
     degraded = _over(services, _mapping(facts.get("degraded_above")))
     critical = _over(services, _mapping(facts.get("critical_above")))
@@ -19,7 +19,7 @@ def health_assessment(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def incident_correlation(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The newest deploy of a service that is not well is suspected; without one, load."""
+    """Suspect the newest deploy of an affected service; without a deploy, suspect load."""
     named = [str(one) for one in facts.get("services") or ()]
     deploys = [row for row in _rows(facts.get("deploys")) if not named or row.get("service") in named]
     severity = "high" if facts.get("status") == "critical" else "medium"
@@ -39,19 +39,20 @@ def incident_correlation(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _over(services: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, tuple[str, float]]:
-    """The worst reading of each service that is at or above its limit."""
+    """Return the worst reading of each service that is at or above its limit."""
     found: dict[str, tuple[str, float]] = {}
     for name, readings in services.items():
         for measure, value in _mapping(readings).items():
             limit = limits.get(measure)
             if not isinstance(value, int | float) or not isinstance(limit, int | float) or limit <= 0:
                 continue
-            if value >= limit and value / limit >= _share(found.get(name), limits):
+            if value >= limit and value / limit >= _ratio_to_limit(found.get(name), limits):
                 found[str(name)] = (str(measure), float(value))
     return found
 
 
-def _share(known: tuple[str, float] | None, limits: Mapping[str, Any]) -> float:
+def _ratio_to_limit(known: tuple[str, float] | None, limits: Mapping[str, Any]) -> float:
+    """Return a reading as a multiple of its limit."""
     return known[1] / float(limits[known[0]]) if known is not None else -math.inf
 
 

@@ -48,7 +48,7 @@ class WorkWish:
 
 
 def read_work_wish(text: str) -> WorkWish:
-    """Read a wish."""
+    """Read from a text which works it wishes for."""
     kind = kind_wanted(text)
     said = words(text)
     listed = _names(text)
@@ -65,7 +65,7 @@ def read_work_wish(text: str) -> WorkWish:
 
 
 def kind_wanted(text: str) -> str | None:
-    """The kind of the work to make: what follows `turn … into`, what the first verb tells, else what is named first."""
+    """Return the kind to make: what follows `turn … into`, else what the first verb implies, else the first named."""
     into = INTO.search(text)
     if into and kinds_named(into[1]):
         return kinds_named(into[1])[0]
@@ -86,7 +86,7 @@ def seconds_wanted(text: str) -> int | None:
 
 
 def subject_of(text: str) -> str:
-    """What the work is about, as a short title; empty where only an existing work is pointed at."""
+    """Return what the work is about, as a short title; empty if the text only points at an existing work."""
     quoted = _QUOTED.search(text)
     if quoted:
         return quoted[1]
@@ -101,7 +101,10 @@ def subject_of(text: str) -> str:
 
 
 def _count(text: str, kind: str | None) -> int:
-    """The number that stands shortly before the kind's noun, or one. A length in seconds counts no works."""
+    """Return how many works are wanted: the number shortly before the noun, else 2 for a plural and 3 for a set.
+
+    A length in seconds does not count works.
+    """
     said = words(_SECONDS.sub(" ", text))
     place = next(
         (n for n, word in enumerate(said) if word in KIND_OF and KIND_OF[word] == (kind or KIND_OF[word])), None
@@ -123,7 +126,7 @@ def _plural(noun: str) -> bool:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Names in quotes, or listed after a colon."""
+    """Return the names in quotes, or those listed after a colon."""
     quoted = tuple(dict.fromkeys(_QUOTED.findall(text)))
     if len(quoted) > 1:
         return quoted

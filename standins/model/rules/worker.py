@@ -23,7 +23,7 @@ _ACTING = (Intent.MAKE, Intent.CHANGE, Intent.ADD)
 
 
 def next_reply(conversation: Conversation, state: ShownState, tools: Set[str]) -> StandinReply:
-    """The next decision of a task's worker."""
+    """Return the next decision of a task's worker."""
     conversation = with_skill_news(conversation)
     asked = requests_of(conversation) or [_from_goal(state)]
     newest = asked[-1]
@@ -39,17 +39,17 @@ def next_reply(conversation: Conversation, state: ShownState, tools: Set[str]) -
 
 
 def _held_up(conversation: Conversation, state: ShownState, tools: Set[str]) -> StandinReply | None:
-    """A person has to decide first, or a lost call has to be looked up first."""
+    """Return the reply while a person has to decide or a lost call has to be looked up; else None."""
     if any(card.get("kind") in _BLOCKING for card in state.open_cards):
         return StandinReply(phrase(state.language, "waiting_for_you"))
     if _asked_to_change(conversation):
         return StandinReply(phrase(state.language, "what_to_change"))
-    unknown = _unknown(conversation) if "check_call" in tools else None
-    return StandinReply(calls=[ReplyCall("check_call", {"call_id": unknown})]) if unknown else None
+    lost = _lost_call_id(conversation) if "check_call" in tools else None
+    return StandinReply(calls=[ReplyCall("check_call", {"call_id": lost})]) if lost else None
 
 
 def _asked_to_change(conversation: Conversation) -> bool:
-    """A card was answered with "change something", and nothing said what."""
+    """Whether the last event is a card's answer that wants a change and does not say which."""
     last = conversation.events[-1] if conversation.events else None
     if not isinstance(last, WorkerInput) or last.kind != "answer":
         return False
@@ -94,10 +94,10 @@ def _make(left: list[ReplyCall], request: StoryRequest, state: ShownState, tools
 def _due(
     conversation: Conversation, request: StoryRequest, state: ShownState, tools: Set[str], asked: list[StoryRequest]
 ) -> tuple[list[ReplyCall], list[ReplyCall]]:
-    """The calls that the request needs, and those that write its plan first."""
+    """Return the calls that the request needs, and those that write its plan, which come first."""
     if _nothing_yet(conversation, state) or request.intent is Intent.MAKE:
         return _due_at_first(conversation, request, state, tools, asked)
-    # Numbers go on from what was there when the message came; what it made since is not counted again.
+    # New works are numbered after those that were there when the message came, so leave out what it made since.
     made_since = {str(made.arguments.get("title")) for made in request.made if made.name in _MAKERS}
     wanted, before = read_work_wish(request.text), _without(state, made_since)
     if request.intent is Intent.ADD or followup.is_of_another_kind(wanted, before):
@@ -108,7 +108,7 @@ def _due(
 def _due_at_first(
     conversation: Conversation, request: StoryRequest, state: ShownState, tools: Set[str], asked: list[StoryRequest]
 ) -> tuple[list[ReplyCall], list[ReplyCall]]:
-    """Nothing is made yet: everything asked for so far is one wish, and a persistent task writes its plan first."""
+    """Return the calls when nothing is made yet: all requests are one wish, and a persistent task plans first."""
     said = [one.text for one in asked if one.intent in _ACTING]
     wanted = read_work_wish(said[0] if request.intent is Intent.MAKE else "\n".join(said))
     lent = next((work.title for work in state.objects), "")
@@ -126,6 +126,7 @@ def _due_at_first(
 def _close(
     conversation: Conversation, request: StoryRequest, state: ShownState, tools: Set[str], due: Sequence[ReplyCall]
 ) -> StandinReply:
+    """Retry failed works, mark the checklist, finish the task, or report: the first of these that is left to do."""
     again = [call for call in reporting.retry_calls(state, all_made(conversation)) if call.name in tools]
     if again:
         return StandinReply(calls=again)
@@ -146,7 +147,7 @@ def _under_way(request: StoryRequest, due: Sequence[ReplyCall], state: ShownStat
 
 
 def _on_the_way(state: ShownState) -> StandinReply:
-    """A light task is done with its work: nobody comes back to report."""
+    """Say which works are being made. A light task ends here, so it does not promise a report."""
     titles = ", ".join(order.title for order in state.orders if order.open)
     name = "under_way_light" if state.task_kind == "light" else "under_way"
     return StandinReply(phrase(state.language, name, works=titles))
@@ -170,8 +171,8 @@ def _talk(conversation: Conversation, request: StoryRequest, state: ShownState, 
     )
 
 
-def _unknown(conversation: Conversation) -> str | None:
-    """A call whose outcome nobody knows and that has not been looked up."""
+def _lost_call_id(conversation: Conversation) -> str | None:
+    """Return the id of a call with an unknown outcome that was not looked up; None if there is none."""
     made = all_made(conversation)
     looked = {one.arguments.get("call_id") for one in made if one.name == "check_call"}
     lost = [one.result.get("call_id") for one in made if one.unclear]
@@ -183,11 +184,12 @@ def _made(call: ReplyCall, made: Sequence[ModelCall]) -> bool:
 
 
 def _tries(call: ReplyCall, made: Sequence[ModelCall]) -> int:
-    """Failures of this call; arguments that were no JSON stand as {} in the history."""
+    """Count the failures of this call. Arguments that were not JSON are {} in the history, and count too."""
     return sum(one.failed and one.name == call.name and (not one.arguments or _same(call, one)) for one in made)
 
 
 def _same(call: ReplyCall, made: ModelCall) -> bool:
+    """Whether both are calls of one tool for the same work."""
     keys = ("title", "object_id")
     same_name = call.name == made.name
     return same_name and all(call.arguments.get(key) == made.arguments.get(key) for key in keys)
@@ -206,6 +208,7 @@ def _nothing_yet(conversation: Conversation, state: ShownState) -> bool:
 
 
 def _without(state: ShownState, titles: set[str]) -> ShownState:
+    """Return the state without the works and orders of these titles."""
     made = {one for order in state.orders if order.title in titles for one in order.object_ids}
     kept = [work for work in state.objects if work.id not in made and work.title not in titles]
     orders = [order for order in state.orders if order.title not in titles]

@@ -33,8 +33,11 @@ NUMBERED = (
 
 
 def composition_for(prompt: str, variation: int | None, random: Random) -> Composition:
-    """The composition for a prompt: its theme's, in turn by variation (the params' or the prompt's own number), else
-    one that it wishes for by name, else by lot."""
+    """Return the composition for a prompt.
+
+    With a variation, or a number in the prompt, the compositions of its theme take turns. Without one, a composition
+    that the prompt names is used, else one of its theme is drawn by lot.
+    """
     if variation is None:
         variation = _number_in(prompt)
     if variation is not None:
@@ -45,6 +48,7 @@ def composition_for(prompt: str, variation: int | None, random: Random) -> Compo
 
 
 def _family(prompt: str) -> list[Composition]:
+    """Return the compositions of a prompt's theme, in the order of variations."""
     if _speaks_of(SEA, prompt):
         return [regatta, beacon, gulls, mosaic]
     if _speaks_of(HILLS, prompt):

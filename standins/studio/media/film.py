@@ -16,7 +16,7 @@ from standins.studio.params import VideoParams
 
 
 def draw_film(params: VideoParams, picture: Image.Image | None, seed: int, reach: Callable[[float], None]) -> bytes:
-    """An MP4 file, exactly `params.seconds` long. `reach` hears how far it is."""
+    """An MP4 file, exactly `params.seconds` long. `reach` is called with the fraction done."""
     count = params.seconds * params.fps
     if picture is None:
         size = params.dimensions() or (1280, 720)

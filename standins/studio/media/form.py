@@ -18,7 +18,7 @@ Triangles = npt.NDArray[np.int64]
 
 
 def draw_form(params: FormParams, seed: int, reach: Callable[[float], None]) -> bytes:
-    """A GLB file, one unit high, standing on the ground, y up. `reach` hears how far it is."""
+    """A GLB file, one unit high, standing on the ground, y up. `reach` is called with the fraction done."""
     random = Random(seed)
     palette = palette_of(params.palette_words() or params.prompt, random, warmth_in(params.prompt))
     reach(0.3)

@@ -19,8 +19,10 @@ from standins.studio.request import StudioJobRequest
 
 
 def make_media(request: StudioJobRequest, materials: list[Material], progress: StudioProgress) -> MadeMedia:
-    """The finished file. Raises made.Unusable when the request cannot be carried out, and progress.Ended when nobody
-    wants it any more."""
+    """Return the finished file.
+
+    Raises UnusableInput if the request cannot be carried out, JobHasEnded if the job should no longer be made.
+    """
     seed = request.work_seed([material.sha256 for material in materials])
     params = request.typed_params()
     given = materials[0] if materials else None

@@ -22,7 +22,7 @@ RECOLOUR = (
 
 
 def open_picture(data: bytes) -> Image.Image:
-    """The picture as RGB, upright, on white where it is transparent. Raises Unusable when it is none or too large."""
+    """The picture as RGB, upright, on white where it is transparent. Raise UnusableInput."""
     try:
         opened = Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP"))
         if opened.width * opened.height > MOST_PIXELS:
@@ -38,10 +38,9 @@ def open_picture(data: bytes) -> Image.Image:
 
 
 def operation_on(params: ImageParams, role: str) -> str:
-    """What to do with a given picture: `enhance`, `recolour`, or `create` a new one that only takes its colours from
-    it.
+    """Return what to do with a given picture: `enhance`, `recolour`, or `create` a new one in its colours.
 
-    The picture that is to be changed has the role `source`; a `reference` is there to look at.
+    The role of a picture to change is `source`; a `reference` is only looked at.
     """
     prompt = params.prompt
     if params.operation is not None:

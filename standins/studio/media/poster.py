@@ -19,9 +19,9 @@ from standins.studio.params import ImageParams
 def draw_poster(
     params: ImageParams, seed: int, reach: Callable[[float], None], colours: list[Rgb] | None = None
 ) -> Image.Image:
-    """A poster of the size asked for. The same params and seed give the same pixels; `reach` hears how far it is.
+    """Draw a poster of the size asked for. The same params and seed give the same pixels.
 
-    `colours` are used when neither the params nor the prompt name any.
+    `reach` is called with the fraction done. `colours` are used when neither the params nor the prompt name any.
     """
     random = Random(seed)
     palette = _palette(params, colours or [], random)

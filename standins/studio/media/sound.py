@@ -20,7 +20,7 @@ WATER = r"\b(sea|wave|ocean|harbou?r|coast|beach|water|shore|rain|wind|gull)"
 
 
 def draw_sound(params: AudioParams, seed: int, reach: Callable[[float], None]) -> bytes:
-    """A 16-bit stereo WAV file, exactly `params.seconds` long. `reach` hears how far it is."""
+    """A 16-bit stereo WAV file, exactly `params.seconds` long. `reach` is called with the fraction done."""
     random = Random(seed)
     length = params.seconds * RATE
     scale = MINOR if re.search(DARK, params.prompt, re.IGNORECASE) else random.choice((MAJOR, MAJOR, MINOR))

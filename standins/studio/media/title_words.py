@@ -30,8 +30,10 @@ _OPENERS = frozenset(_OPENING_WORDS.split())
 
 
 def title_of(title: str | None, prompt: str) -> str:
-    """The title: as given, else what the prompt quotes, else its proper name, else its own few telling words;
-    may be empty."""
+    """Return the title: the given one, else what the prompt quotes, else a proper name or its first uncommon words.
+
+    It may be empty.
+    """
     prompt = prompt[:4000]
     return (title or _quoted(prompt) or _proper_name(prompt) or _telling_words(prompt)).strip()
 

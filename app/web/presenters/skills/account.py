@@ -90,7 +90,7 @@ def repair_request(scope: Scope, skill: Skill) -> str | None:
 
 
 def version_to_compare(scope: Scope, version: CheckedVersion, against: int | None) -> CheckedVersion | None:
-    """The version that another one is compared with: the one with this number, else what it was made of.
+    """Return the version to compare with: the one with the number `against`, else the one that it was made from.
 
     Raises NotFoundError.
     """

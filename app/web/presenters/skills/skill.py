@@ -24,10 +24,10 @@ _TIMES_SHOWN = 3
 
 
 def next_run_times(triggers: Iterable[Mapping[str, Any]], after: datetime, count: int = _TIMES_SHOWN) -> list[datetime]:
-    """The next times of all schedules among these triggers, soonest first, in UTC; none of one that cannot be read.
+    """Return the next times of all schedules among these triggers, soonest first, in UTC.
 
-    They are reckoned by the embedded engine's own rule, also on the nights when clocks change. A server that reckons
-    otherwise on such a night is held to one run a date by the start guard.
+    A schedule that cannot be read is left out. The times follow the embedded engine's rule, also on nights when clocks
+    change. Another server may follow another rule on such a night; the start guard then allows one run a date.
     """
     times = {
         at for trigger in triggers if "cron" in trigger for at in _next_of_cron(str(trigger["cron"]), after, count)

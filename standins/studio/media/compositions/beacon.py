@@ -11,8 +11,7 @@ from standins.studio.media.title_place import TitlePlace
 
 
 def beacon(size: tuple[int, int], palette: Palette, random: Random) -> tuple[Sheet, TitlePlace]:
-    """A lighthouse on its cliff throws its beam over banded sky; the title stands in the light sky, clear of
-    the tower."""
+    """Draw a lighthouse with its beam across a banded sky; the title is in the light sky, clear of the tower."""
     sheet = Sheet(size, palette, random, palette.paper)
     w, h = sheet.width, sheet.height
     horizon = h * 0.74
