@@ -87,7 +87,7 @@ def _check_shape(tool: Any) -> None:
 
 def _check_name(name: str, ours: Collection[str], found: Mapping[str, tuple[Plugin, Tool]]) -> None:
     if name in ours:
-        raise PluginError(f"its tool {name} has the name of a tool of Loopwright")
+        raise PluginError(f"its tool {name} has the name of a tool of Loopwright", "rename the tool, or ")
     if name in found:
         raise PluginError(f"its tool {name} has the name of a tool of {found[name][0]}")
 

@@ -14,7 +14,12 @@ from core.database import Database, Scope
 
 
 class Effect(StrEnum):
-    """What a call may do to the world; the guard decides by it."""
+    """What a call may do to the world.
+
+    Before a tool that is WRITE or IRREVERSIBLE runs, the person's role is checked. PAID alone asks for nothing: such a
+    tool places its order through `generation/approval/place.py::place_order`, which asks the guard and, above a limit,
+    a person on a card.
+    """
 
     READ = "read"
     WRITE = "write"
@@ -80,7 +85,10 @@ class Tool(Protocol):
     def name(self) -> str: ...
     @property
     def domain(self) -> str:
-        """The field of work, by which tools are loaded: `core`, `document`, `image`. It permits and refuses nothing."""
+        """The field of work: `core`, `document`, `skills`, `image`, `video`, `audio` or `model3d`.
+
+        Nothing loads, permits or refuses a tool by it yet.
+        """
         ...
 
     @property
@@ -93,7 +101,13 @@ class Tool(Protocol):
     def arguments(self) -> type[BaseModel]: ...
 
     def run(self, call: CallContext, arguments: Any) -> ToolResult:
-        """Act once for `call.call_id`. Raises domain errors; LostError ends the turn's execution."""
+        """Act once for `call.call_id`.
+
+        Raise InvalidError, NotFoundError, RefusedError or ConflictError, and the model reads the message as the call's
+        result. UnavailableError, which says that nothing was started, is tried again. LostError ends the turn's
+        execution. An exception that is no LoopwrightError is a fault: a repeatable tool is tried again until the turn
+        fails; of another one the model learns that its outcome is unknown.
+        """
         ...
 
 

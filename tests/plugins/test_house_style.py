@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from app.plugin_check import plugin_tool_problems
 from core.llm.scripted_model import ScriptedModel, says
 from core.settings import load_settings
 from runtime.turns import ledger_queries
@@ -15,6 +19,7 @@ from tests.plugins.conftest import SOURCE
 from tests.runtime.turn_driver import drive_turn, new_task, newest_turn, post_words
 from tests.support.composition import compose_parts
 from tests.support.databases import Store
+from tests.support.environment import without_settings
 from tests.support.product import Product
 from tests.support.template import COMMAND
 
@@ -54,6 +59,27 @@ def test_its_settings_are_read_and_not_shown(house_style: Path, monkeypatch: pyt
     assert settings.of_plugin("house-style") == {"avoid": "hush-hush", "api_key": "hush-key"}
     assert settings.of_plugin("another") == {}
     assert "hush" not in repr(settings)
+
+
+def test_a_mistyped_setting_is_refused(house_style: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(house_style)
+    monkeypatch.setenv(AVOID, "synergy")
+    monkeypatch.setenv("LOOPWRIGHT_HOUSE_STYLE_AVIOD", "leverage")
+
+    (line,) = plugin_tool_problems(load_settings())
+
+    assert "ValueError: there is no LOOPWRIGHT_HOUSE_STYLE_AVIOD; set LOOPWRIGHT_HOUSE_STYLE_AVOID" in line
+
+
+@pytest.mark.long
+def test_its_types_are_checked_outside_the_checkout(tmp_path: Path) -> None:
+    name = "loopwright_house_style.py"
+    shutil.copy2(SOURCE / name, tmp_path / name)
+
+    argv = [sys.executable, "-m", "mypy", "--strict", name]
+    ended = subprocess.run(argv, cwd=tmp_path, env=without_settings(), capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
 
 
 @pytest.mark.long

@@ -46,8 +46,11 @@ def test_a_plugin_without_faults_is_taken(add_plugin: PluginWriter) -> None:
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (TOOL.replace("roll_dice", "read_object"), "its tool read_object has the name of a tool of Loopwright"),
-        (TOOL.replace("roll_dice", "list_tasks"), "its tool list_tasks has the name of a tool of Loopwright"),
+        (TOOL.replace("roll_dice", "read_object"), "its tool read_object has the name of a tool of Loopwright; "),
+        (
+            TOOL.replace("roll_dice", "list_tasks"),
+            "its tool list_tasks has the name of a tool of Loopwright; rename the tool, or update or uninstall ",
+        ),
         (TOOL.replace("roll_dice", "Roll dice"), "not 'Roll dice'"),
         (TOOL.replace("[Tool()]", "[Tool(), Tool()]"), "roll_dice has the name of a tool of plug-in dice"),
         (TOOL.replace("Effect.READ", "Effect.PAID"), "has the effect paid, which needs a card"),

@@ -38,6 +38,8 @@ class CheckWording:
 
 def make_tools(settings: Mapping[str, str]) -> list[Tool]:
     """Called once in the worker, with the plug-in's settings by their names in lower case."""
+    if unknown := sorted(settings.keys() - {"avoid"}):
+        raise ValueError(f"there is no LOOPWRIGHT_HOUSE_STYLE_{unknown[0].upper()}; set LOOPWRIGHT_HOUSE_STYLE_AVOID")
     avoided = frozenset(word.strip().lower() for word in settings.get("avoid", "").split(",") if word.strip())
     if not avoided:
         raise ValueError("set LOOPWRIGHT_HOUSE_STYLE_AVOID to words with commas between them")
