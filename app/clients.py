@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import inngest
 
 from app.asset_addresses import AssetAddresses
+from app.plugins import load_plugin_generators
 from app.schema import check_schema
 from app.session_secret import session_secret
 from core.database import Database
@@ -17,7 +18,7 @@ from core.llm.port import Model
 from core.orchestrator.bells import InngestBells
 from core.orchestrator.engine import Engine
 from core.orchestrator.remote_clock import clock_from_settings
-from core.plugins import GENERATOR_PLUGINS, find_plugins
+from core.plugins import BUILT_IN_GENERATORS
 from core.search.chroma import ChromaIndex
 from core.search.dependencies import SearchDependencies
 from core.search.embedders import best_embedder
@@ -76,23 +77,24 @@ def make_search(settings: Settings, database: Database) -> SearchDependencies:
 
 
 def make_providers(settings: Settings) -> Mapping[str, Provider]:
-    """Return a provider for each name in LOOPWRIGHT_GENERATORS, in order. Raise SettingsError for an unknown name."""
-    return {name: _make_provider(name, settings) for name in settings.generators}
+    """Return a provider for each name in LOOPWRIGHT_GENERATORS, in order.
+
+    Raises SettingsError for an unknown name and for a plug-in that cannot be used.
+    """
+    plugged = load_plugin_generators(settings)
+    return {name: plugged[name] if name in plugged else _make_built_in(name, settings) for name in settings.generators}
 
 
-def _make_provider(name: str, settings: Settings) -> Provider:
-    if name in ("studio", "jobs"):
-        return _make_jobs_provider(name, settings)
+def _make_built_in(name: str, settings: Settings) -> Provider:
+    if name not in BUILT_IN_GENERATORS:
+        known = ", ".join(BUILT_IN_GENERATORS)
+        raise SettingsError([f"LOOPWRIGHT_GENERATORS: {name!r} is none of {known} and no installed generator"])
     if name == "openai":
         # Imported only when chosen: this client takes longer to import than the rest of the product takes to start.
         from generation.providers.openai import OpenAIProvider  # noqa: PLC0415
 
         return OpenAIProvider(settings.openai_api_key, base_url=settings.openai_base_url or OPENAI_URL)
-    for plugin in find_plugins(GENERATOR_PLUGINS):
-        if plugin.name == name:
-            make: Callable[[Settings], Provider] = plugin.entry_point.load()
-            return make(settings)
-    raise SettingsError([f"LOOPWRIGHT_GENERATORS: {name!r} is not studio, openai, jobs or an installed generator"])
+    return _make_jobs_provider(name, settings)
 
 
 def _make_jobs_provider(name: str, settings: Settings) -> Provider:

@@ -1,4 +1,4 @@
-"""Load and check the tools of installed plug-ins. An error names the package that has to change."""
+"""Load and check the tools and generators of installed plug-ins. An error names the package that has to change."""
 
 from __future__ import annotations
 
@@ -6,18 +6,28 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
-from core.plugins import TOOL_PLUGINS, Plugin, find_plugins
-from core.settings import PREFIX, Settings, SettingsError, plugin_name_problems
+from core.plugins import TOOL_PLUGINS, Plugin, find_generator_plugins, find_plugins
+from core.settings import PREFIX, Settings, SettingsError, plugin_name_problems, variable_of
 from core.tools import Effect, Tool
+from generation.providers.port import Provider
 
 ToolFactory = Callable[[Mapping[str, str]], Iterable[Tool]]
 """The function behind an entry point of the group `loopwright.tools`: makes tools from the plug-in's settings."""
 
+GeneratorFactory = Callable[[Settings], Provider]
+"""The function behind an entry point of the group `loopwright.generators`: makes the provider from the settings.
+
+It gets all of Loopwright's settings and reads those of its plug-in by `settings.of_plugin(name)`. The provider has the
+name of the entry point. The function runs once in each process and once in the check before the start, so it must not
+call the service.
+"""
+
 _TOOL_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 # A shorter value is no secret, and hiding it would make the message unreadable.
 _SECRET_LENGTH = 4
+_PROVIDER_METHODS = tuple(name for name, value in vars(Provider).items() if callable(value) and name[0] != "_")
 
 
 class PluginError(Exception):
@@ -42,25 +52,83 @@ def load_plugin_tools(settings: Settings, ours: Collection[str]) -> tuple[Tool, 
                 _check_name(tool.name, ours, found)
                 found[tool.name] = (plugin, tool)
         except PluginError as error:
-            problems.append(f"{plugin}: {error}; {error.advice}update or uninstall {plugin.distribution}")
+            problems.append(_problem_line(plugin, error))
     if problems:
         raise SettingsError(problems)
     return tuple(tool for _, tool in found.values())
 
 
-def _load_tools(plugin: Plugin, settings: Mapping[str, str]) -> list[Tool]:
+def load_plugin_generators(settings: Settings) -> dict[str, Provider]:
+    """Return the providers of the plug-ins that LOOPWRIGHT_GENERATORS names, by name. Calls no service.
+
+    Raises SettingsError with a line for each plug-in that cannot be used.
+    """
+    plugins = find_generator_plugins(settings.generators)
+    problems = plugin_name_problems(plugins)
+    found: dict[str, Provider] = {}
+    for plugin in plugins if not problems else ():
+        try:
+            found[plugin.name] = _load_provider(plugin, settings)
+        except PluginError as error:
+            problems.append(_problem_line(plugin, error))
+    if problems:
+        raise SettingsError(problems)
+    return found
+
+
+def _problem_line(plugin: Plugin, error: PluginError) -> str:
+    return f"{plugin}: {error}; {error.advice}update or uninstall {plugin.distribution}"
+
+
+def _import(plugin: Plugin) -> Any:
     try:
-        make: ToolFactory = plugin.entry_point.load()
+        return plugin.entry_point.load()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
         raise PluginError(f"it cannot be imported ({_words_of(error)})") from None
+
+
+def _load_tools(plugin: Plugin, settings: Mapping[str, str]) -> list[Tool]:
+    make: ToolFactory = _import(plugin)
     try:
         tools = list(make(settings))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
-        words = _hide(_words_of(error), plugin, settings)
-        raise PluginError(f"it makes no tools ({words})", f"check {PREFIX}{plugin.prefix}… or ") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
+        words = _hide(_words_of(error), _plugin_values(plugin, settings))
+        raise PluginError(f"it makes no tools ({words})", _settings_advice(plugin)) from None
     for tool in tools:
         _check_shape(tool)
     return tools
+
+
+def _load_provider(plugin: Plugin, settings: Settings) -> Provider:
+    make: GeneratorFactory = _import(plugin)
+    try:
+        provider = make(settings)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
+        words = _hide(_words_of(error), _secret_values(settings))
+        raise PluginError(f"it makes no provider ({words})", _settings_advice(plugin)) from None
+    _check_provider(plugin, provider)
+    return provider
+
+
+def _check_provider(plugin: Plugin, provider: Any) -> None:
+    """Raise PluginError if the provider lacks a part of the port, or has another name than its plug-in."""
+    if isinstance(provider, type):
+        raise PluginError(f"it gives the class {provider.__name__} instead of a provider made of it")
+    missing = [name for name in _PROVIDER_METHODS if not callable(getattr(provider, name, None))]
+    if missing:
+        named = ", ".join(repr(name) for name in missing)
+        raise PluginError(
+            f"it gives a {type(provider).__name__} without {named}",
+            f"add every method of {Provider.__module__}.{Provider.__name__}, or ",
+        )
+    if not isinstance(getattr(provider, "honours_keys", None), bool):
+        raise PluginError("its provider needs 'honours_keys', of type bool")
+    name = getattr(provider, "name", None)
+    if name != plugin.name:
+        raise PluginError(
+            f"its provider needs the 'name' {plugin.name!r}, as in LOOPWRIGHT_GENERATORS, not {name!r}",
+            "give the provider and its entry point one name, or ",
+        )
 
 
 def _check_shape(tool: Any) -> None:
@@ -93,12 +161,34 @@ def _check_name(name: str, ours: Collection[str], found: Mapping[str, tuple[Plug
 
 
 def _words_of(error: BaseException) -> str:
+    if isinstance(error, SettingsError):
+        # Its lines already name the settings and say what is wrong.
+        return "; ".join(error.problems)
     return f"{type(error).__name__}: {error}"
 
 
-def _hide(words: str, plugin: Plugin, settings: Mapping[str, str]) -> str:
-    """Replace the values of settings, which may be secrets, by the settings' names in a message."""
-    for name, value in sorted(settings.items(), key=lambda one: -len(one[1])):
+def _settings_advice(plugin: Plugin) -> str:
+    return f"check {PREFIX}{plugin.prefix}… or "
+
+
+def _hide(words: str, values: Mapping[str, str]) -> str:
+    """Replace the values of settings, which may be secrets, by the names of their variables in a message."""
+    for variable, value in sorted(values.items(), key=lambda one: -len(one[1])):
         if len(value) >= _SECRET_LENGTH:
-            words = words.replace(value, PREFIX + plugin.prefix + name.upper())
+            words = words.replace(value, variable)
     return words
+
+
+def _plugin_values(plugin: Plugin, settings: Mapping[str, str]) -> dict[str, str]:
+    return {PREFIX + plugin.prefix + name.upper(): value for name, value in settings.items()}
+
+
+def _secret_values(settings: Settings) -> dict[str, str]:
+    """Return all values that may be secrets, by their variables: a generator's function gets them all."""
+    fields = {variable_of(name): getattr(settings, name) for name in Settings.model_fields}
+    values = {name: value.get_secret_value() for name, value in fields.items() if isinstance(value, SecretStr)}
+    values |= {f"{PREFIX}NOTIFY_{one.upper()}": url.get_secret_value() for one, url in settings.notify_channels.items()}
+    values[variable_of("database_url")] = settings.database_url
+    for plugin in find_plugins():
+        values |= _plugin_values(plugin, settings.of_plugin(plugin.name))
+    return values

@@ -16,7 +16,7 @@ import httpx
 from core.errors import LoopwrightError, RefusedError
 from core.http_client import http_client_for
 from core.orchestrator.engine import Engine, bare_key
-from core.plugins import GENERATOR_PLUGINS, TOOL_PLUGINS, find_plugins
+from core.plugins import BUILT_IN_GENERATORS, GENERATOR_PLUGINS, TOOL_PLUGINS, find_generator_plugins, find_plugins
 from core.settings import Settings, plugin_name_problems
 
 _PLUGIN_SECONDS = 120
@@ -82,7 +82,7 @@ def asset_problems(settings: Settings) -> list[str]:
 def generator_problems(settings: Settings) -> list[str]:
     """Check that every generator is known and has the address or key it needs."""
     chosen = settings.generators
-    known = {"jobs", "openai", "studio", *(one.name for one in find_plugins(GENERATOR_PLUGINS))}
+    known = {*BUILT_IN_GENERATORS, *(one.name for one in find_plugins(GENERATOR_PLUGINS))}
     problems = [
         f"LOOPWRIGHT_GENERATORS: {name!r} is none of {', '.join(sorted(known))}" for name in chosen if name not in known
     ]
@@ -95,19 +95,24 @@ def generator_problems(settings: Settings) -> list[str]:
     return problems
 
 
-def plugin_problems(settings: Settings) -> list[str]:
-    """Check that the tools of every installed plug-in can be loaded. Loads them in another process."""
-    plugins = find_plugins(TOOL_PLUGINS)
+def plugin_problems(settings: Settings, *, has_tools: bool = True) -> list[str]:
+    """Check that the plug-ins in use can be loaded: the chosen generators and, with `has_tools`, all tools.
+
+    Loads them in another process.
+    """
+    generators = find_generator_plugins(settings.generators)
+    plugins = [*(find_plugins(TOOL_PLUGINS) if has_tools else ()), *generators]
     if not plugins:
         return []
+    groups = ([TOOL_PLUGINS] if has_tools else []) + ([GENERATOR_PLUGINS] if generators else [])
     # -P: a folder or file in the working directory must not shadow our packages.
-    argv = [sys.executable, "-P", "-m", "app.plugin_check", str(settings.home)]
+    argv = [sys.executable, "-P", "-m", "app.plugin_check", str(settings.home), *groups]
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=_PLUGIN_SECONDS, check=True)
         problems: list[str] = json.loads(done.stdout)
     except (subprocess.SubprocessError, ValueError):
-        names = ", ".join(str(one) for one in plugins)
-        return [f"{names}: loading the tools ends the process or takes too long; uninstall what was installed last"]
+        names = ", ".join(dict.fromkeys(str(one) for one in plugins))
+        return [f"{names}: loading ends the process or takes too long; uninstall what was installed last"]
     return problems
 
 

@@ -9,6 +9,8 @@ from importlib.metadata import EntryPoint, entry_points
 
 TOOL_PLUGINS = "loopwright.tools"
 GENERATOR_PLUGINS = "loopwright.generators"
+BUILT_IN_GENERATORS = ("studio", "openai", "jobs")
+"""Names of LOOPWRIGHT_GENERATORS that need no plug-in. A plug-in with such a name is never used."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
@@ -41,6 +43,12 @@ def find_plugins(*groups: str) -> tuple[Plugin, ...]:
     wanted = groups or (TOOL_PLUGINS, GENERATOR_PLUGINS)
     found = [Plugin(entry) for group in wanted for entry in entry_points(group=group)]
     return tuple(sorted(found, key=lambda one: (one.name, one.distribution)))
+
+
+def find_generator_plugins(chosen: Collection[str]) -> tuple[Plugin, ...]:
+    """Return the installed plug-ins that give the chosen generators, by name."""
+    wanted = set(chosen).difference(BUILT_IN_GENERATORS)
+    return tuple(one for one in find_plugins(GENERATOR_PLUGINS) if one.name in wanted) if wanted else ()
 
 
 def owner_of(setting: str, plugins: Iterable[Plugin]) -> Plugin | None:

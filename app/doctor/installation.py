@@ -13,7 +13,7 @@ from app.schema import require_schema
 from app.supervision.home_state import ProcessRow, ProcessState, read_rows
 from app.supervision.probe import is_ready
 from core.errors import LoopwrightError
-from core.plugins import TOOL_PLUGINS, find_plugins
+from core.plugins import TOOL_PLUGINS, find_generator_plugins, find_plugins
 from core.settings import Settings, plugin_name_problems
 
 
@@ -63,12 +63,15 @@ def _look_at_model(settings: Settings) -> Finding:
 
 
 def _look_at_plugins(settings: Settings) -> Iterator[Finding]:
-    """Check the plug-ins. No finding if there are none."""
+    """Check the plug-ins in use: all tools and the chosen generators. No finding if there are none."""
     problems = plugin_name_problems(find_plugins()) or plugin_problems(settings)
     if problems:
         yield Finding("plug-ins", Verdict.PROBLEM, "; ".join(problems))
-    elif plugins := find_plugins(TOOL_PLUGINS):
-        yield Finding("plug-ins", Verdict.OK, f"tools come from {', '.join(str(one) for one in plugins)}")
+        return
+    used = {"tools": find_plugins(TOOL_PLUGINS), "generators": find_generator_plugins(settings.generators)}
+    parts = [f"{what} come from {', '.join(map(str, plugins))}" for what, plugins in used.items() if plugins]
+    if parts:
+        yield Finding("plug-ins", Verdict.OK, "; ".join(parts))
 
 
 def _look_at_process(row: ProcessRow) -> Finding:

@@ -17,8 +17,8 @@ def refuse_unready(options: ProcessOptions, *, speaks_to_providers: bool, has_to
     problems = setting_problems(options.settings)
     if speaks_to_providers:
         problems += [line for line in address_problems(options.settings) if line not in problems]
-    if has_tools and not problems:
-        problems += plugin_problems(options.settings)
+    if speaks_to_providers and not problems:
+        problems += plugin_problems(options.settings, has_tools=has_tools)
     try:
         require_schema(options.settings)
     except LoopwrightError as error:

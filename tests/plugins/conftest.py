@@ -36,7 +36,14 @@ def add_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PluginWriter:
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
 
-    def add(name: str, source: str, *, group: str = "loopwright.tools", distribution: str = "") -> Path:
+    def add(
+        name: str,
+        source: str,
+        *,
+        group: str = "loopwright.tools",
+        distribution: str = "",
+        function: str = "make_tools",
+    ) -> Path:
         distribution = distribution or f"loopwright-{name}"
         # Once loaded, a module stays: each test needs one of its own.
         module = f"plugin_{next(_COUNT)}"
@@ -44,7 +51,7 @@ def add_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PluginWriter:
         described = folder / f"{distribution.replace('-', '_')}-1.0.dist-info"
         described.mkdir()
         (described / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
-        (described / "entry_points.txt").write_text(f"[{group}]\n{name} = {module}:make_tools\n")
+        (described / "entry_points.txt").write_text(f"[{group}]\n{name} = {module}:{function}\n")
         return folder
 
     return add

@@ -171,5 +171,5 @@ def test_a_product_with_one_that_ends_the_process_is_not_started(add_plugin: Plu
     ended = _up(folder, tmp_path / "home")
 
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert "plug-in dice (loopwright-dice): loading the tools ends the process" in ended.stderr
+    assert "plug-in dice (loopwright-dice): loading ends the process" in ended.stderr
     assert not (tmp_path / "home").exists()
