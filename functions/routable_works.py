@@ -12,7 +12,7 @@ from workspace.objects import Object
 
 
 class RoutableWorks:
-    """Implements `router.dependencies.Works` by queries of the workspace."""
+    """Implements `router.dependencies.RouteWorks` by queries of the workspace."""
 
     def of_tasks(self, scope: Scope, task_ids: Sequence[str]) -> Mapping[str, Sequence[RouteWork]]:
         return {task_id: [_work(one) for one in objects.objects_of_task(scope, task_id)] for task_id in task_ids}
