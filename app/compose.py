@@ -93,13 +93,13 @@ class AppDependencies:
     @cached_property
     def runtime(self) -> RuntimeDependencies:
         """Dependencies of the turns. Raises SettingsError if an installed plug-in cannot be used."""
-        worker_tools, main_tools = self._worker_tools(), self._main_tools()
-        plugin_tools = load_plugin_tools(self.settings, {tool.name for tool in (*worker_tools, *main_tools)})
+        task_tools, main_tools = self._task_tools(), self._main_tools()
+        plugin_tools = load_plugin_tools(self.settings, {tool.name for tool in (*task_tools, *main_tools)})
         lease = timedelta(seconds=self.settings.lease_seconds)
         return RuntimeDependencies(
             database=self.database,
             model=self.model,
-            worker_tools=(*worker_tools, *plugin_tools),
+            task_tools=(*task_tools, *plugin_tools),
             main_tools=main_tools,
             state_sources=(orders_state, objects_state, budget_state),
             inputs={
@@ -151,7 +151,7 @@ class AppDependencies:
             *memory_tools(self.search, self.memory.within),
         )
 
-    def _worker_tools(self) -> tuple[Tool, ...]:
+    def _task_tools(self) -> tuple[Tool, ...]:
         core: tuple[Tool, ...] = (
             SetBrief(),
             CreateChecklist(),

@@ -28,7 +28,7 @@ def ignore_read_messages(scope: Scope, turn: Turn, message_ids: Sequence[str]) -
 class RuntimeDependencies:
     """What the runtime needs from outside.
 
-    `worker_tools` serve tasks and `main_tools` Main; `inputs` renders the inputs of a kind that rooms above the runtime
+    `task_tools` serve tasks and `main_tools` Main; `inputs` renders the inputs of a kind that rooms above the runtime
     own (`outcome`, `object`). `lease` is how long a step holds its turn without renewing, `patience` how long a turn
     may stay untouched before its run counts as lost, `pause` the time between two passes of the watch. A task is
     blocked, with a card, after `most_idle_rounds` turns in a row without a result or `most_turns_alone` without input.
@@ -36,7 +36,7 @@ class RuntimeDependencies:
 
     database: Database
     model: Model
-    worker_tools: Sequence[Tool]
+    task_tools: Sequence[Tool]
     main_tools: Sequence[Tool]
     state_sources: Sequence[StateSource]
     inputs: Mapping[str, InputSource]
@@ -51,4 +51,4 @@ class RuntimeDependencies:
 
     def tools_for(self, task_id: str | None) -> Mapping[str, Tool]:
         """Return the tools of a task, by name; those of Main for None."""
-        return {tool.name: tool for tool in (self.main_tools if task_id is None else self.worker_tools)}
+        return {tool.name: tool for tool in (self.main_tools if task_id is None else self.task_tools)}

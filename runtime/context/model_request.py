@@ -50,7 +50,7 @@ def _request_for_task(
     tail = _frame_state(state.task_state(scope, task, dependencies.state_sources))
     if items:
         tail += "\n" + state.frame_inputs(state.render_inputs(scope, items, dependencies.inputs))
-    return _assemble(system_prompt.WORKER_PROMPT, past.messages, past.digest, tail, dependencies.tools_for(task.id))
+    return _assemble(system_prompt.TASK_PROMPT, past.messages, past.digest, tail, dependencies.tools_for(task.id))
 
 
 def _request_for_main(scope: Scope, turn: Turn, dependencies: RuntimeDependencies) -> DecisionRequest:

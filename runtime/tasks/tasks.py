@@ -17,7 +17,7 @@ from runtime.statuses import OPEN_TURN_STATUSES, TaskStatus
 from runtime.tables import tasks, turns
 
 LONGEST_GOAL = 4_000
-"""Characters of a message that become its task's goal; the worker reads the whole message from its inbox."""
+"""Characters of a message that become its task's goal; the task reads the whole message from its inbox."""
 _GET = statements.select(tasks).where(tasks.c.id == sa.bindparam("task"))
 # A key-share lock still lets other transactions insert rows that refer to the task.
 _LOCK = _GET.with_for_update(key_share=True)

@@ -1,1 +1,1 @@
-"""Core tools that every worker has: plan, ask a person, look things up, finish."""
+"""Core tools that every task has: plan, ask a person, look things up, finish."""

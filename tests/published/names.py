@@ -81,7 +81,7 @@ def _functions(dependencies: AppDependencies) -> dict[str, Any]:
 
 
 def _tools(dependencies: AppDependencies) -> dict[str, Any]:
-    tools = (*dependencies.runtime.worker_tools, *dependencies.runtime.main_tools)
+    tools = (*dependencies.runtime.task_tools, *dependencies.runtime.main_tools)
     return {
         tool.name: {
             "effect": tool.effect.value,

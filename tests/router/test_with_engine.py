@@ -70,7 +70,7 @@ def parts_of(world: RouterWorld) -> RouterAppDependencies:
     runtime = RuntimeDependencies(
         database=world.store.database,
         model=world.model,
-        worker_tools=(),
+        task_tools=(),
         main_tools=(),
         state_sources=(),
         inputs={},

@@ -75,7 +75,7 @@ def runtime_dependencies(
     return RuntimeDependencies(
         database=store.database,
         model=model,
-        worker_tools=(*core, *looking, *tools),
+        task_tools=(*core, *looking, *tools),
         main_tools=looking,
         state_sources=(),
         inputs=inputs,

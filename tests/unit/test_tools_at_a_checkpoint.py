@@ -29,7 +29,7 @@ def test_every_tool_that_writes_is_held_but_for_these(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, inngest_dev="1", jobs_url="http://127.0.0.1:1", model="any")
     upgrade_schema(settings)
     runtime = compose_dependencies(settings).runtime
-    writing = [tool for tool in (*runtime.worker_tools, *runtime.main_tools) if tool.effect is Effect.WRITE]
+    writing = [tool for tool in (*runtime.task_tools, *runtime.main_tools) if tool.effect is Effect.WRITE]
 
     assert {tool.name for tool in writing if not is_held_at_checkpoint(tool)} == NOT_HELD
     assert {tool.name for tool in writing if is_held_at_checkpoint(tool)} >= {"write_document", "write_skill"}
