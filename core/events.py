@@ -54,14 +54,14 @@ class TurnRequested(AgentEvent):
 
 
 class TurnFinished(AgentEvent):
-    """A turn has ended."""
+    """A task's turn has ended, and what people said in the messages it read is due for the memory."""
 
     name = "turn/finished"
     turn_id: str
 
 
 class MessageAnswered(AgentEvent):
-    """A message has got its answer."""
+    """Main has answered a person's message, or the watch found one that is due: the memory must read it."""
 
     name = "message/answered"
     message_id: str
@@ -102,7 +102,7 @@ class SearchChanged(AgentEvent):
 
 
 class WatchRequested(AgentEvent):
-    """A pass of the watch must run, over all workspaces if none is named."""
+    """A run of the watch must begin, as an app has registered. It covers all workspaces; `workspace_id` is not read."""
 
     name = "watch/requested"
     workspace_id: str = ""

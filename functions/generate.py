@@ -22,7 +22,10 @@ ROUNDS_OF_RUN = 200
 
 
 def generate(client: inngest.Inngest, dependencies: GenerationDependencies) -> inngest.Function[str]:
-    """Trigger `generation/ordered`. Steps: `submit`; `news-<n>`, `look-<n>`, `poll-<n>`; `settle`; `again`."""
+    """Trigger `generation/ordered`. Steps: `submit`; `news-<n>`, `look-<n>`, `poll-<n>`; `settle`; `again`.
+
+    Both `submit` and `poll-<n>` call `poll_order`, which submits an order that the provider has not accepted yet.
+    """
 
     @client.create_function(fn_id="generate", trigger=inngest.TriggerEvent(event=GenerationOrdered.name), retries=20)
     def handler(ctx: inngest.ContextSync) -> str:

@@ -25,7 +25,10 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True)
 class InputSlot:
-    """Inputs that an offer accepts: at most `most` of a role, of these media types."""
+    """Inputs that an offer accepts: at most `most` of a role, of these media types, or of any type if there are none.
+
+    The roles are `source` (the work to make the next version of) and `reference`.
+    """
 
     role: str
     media_types: tuple[str, ...]
@@ -47,7 +50,11 @@ class Price:
 
 @dataclass(frozen=True)
 class Offer:
-    """One model of a provider. Without `sizes` or `durations` the model does not let you choose one."""
+    """One model of a provider. `kind` is `image`, `video`, `audio` or `model3d`.
+
+    `sizes` are words such as `1024x1024`, `durations` whole seconds; the first of each is the default. Where one is
+    empty, the model does not let you choose.
+    """
 
     model: str
     kind: str
@@ -70,7 +77,12 @@ class JobInput:
 
 @dataclass(frozen=True)
 class JobRequest:
-    """Request to a provider. The same order always gives the same request, byte for byte, until `inputs_until`."""
+    """Request to a provider. The same order always gives the same request, byte for byte, until `inputs_until`.
+
+    `key` is the order's idempotency key. `params` holds `prompt` and, where they were asked for or the offer has a
+    default, `size`, `seconds` (an int), `style` and `operation`, as `generation/orders/draft.py` builds it. A key
+    without a value is left out. The only operation is `enhance`: it comes with a `source` and without a prompt.
+    """
 
     key: str
     kind: str
@@ -82,7 +94,11 @@ class JobRequest:
 
 @dataclass(frozen=True)
 class JobOutput:
-    """A finished output: its address at the provider, or its bytes if the provider answers with them."""
+    """A finished output: its address at the provider, or its bytes if the provider answers with them.
+
+    `media_type` may be empty, since the type is detected from the bytes. Bytes that do not have the `sha256` given
+    here, if one is given, are not accepted.
+    """
 
     media_type: str
     url: str = ""
@@ -94,7 +110,9 @@ class JobOutput:
 class JobNews:
     """What a provider reports about a job. `cost` is None until it is known; `error` is the provider's reason.
 
-    `odd_cost` holds, as ASCII, a reported cost that cannot be read as an amount in a currency.
+    `progress` goes from 0 to 1. `odd_cost` holds, as ASCII, a reported cost that cannot be read as an amount in a
+    currency. `sequence` is the provider's own number of a callback, by which a repeated one is recognised; without it
+    the body is compared.
     """
 
     upstream_id: str
@@ -136,7 +154,8 @@ class JobLostError(LoopwrightError):
 class Provider(Protocol):
     """A generation service.
 
-    `honours_keys` says that the same key with the same request never starts a second job.
+    `name` is its name in LOOPWRIGHT_GENERATORS. `honours_keys` says that the same key with the same request never
+    starts a second job; only then is a request whose answer was lost sent again.
     """
 
     @property
@@ -152,12 +171,18 @@ class Provider(Protocol):
     def submit(self, request: JobRequest) -> JobNews:
         """Send the request once and return the job.
 
-        Raises NotAcceptedError (nothing was started), RefusedError (sending it again is no use) or UnclearError.
+        Raises NotAcceptedError (nothing was started; it is sent again later), InvalidError or RefusedError (sending it
+        again is no use; the order fails), or UnclearError (a job may have been started; it is looked up by its key).
         """
         ...
 
     def look_up(self, key: str) -> JobNews | NotSupported | None:
-        """Return the job of a key, or None when there is none; raises UnavailableError."""
+        """Return the job of a key; raises UnavailableError, and is then called again until the order's deadline.
+
+        None means that the provider knows no such job. If it honours keys, the request may be sent again under this
+        key; otherwise the order becomes unresolved. NOT_SUPPORTED means that it cannot be asked: the order becomes
+        unresolved.
+        """
         ...
 
     def status(self, upstream_id: str) -> JobNews:
@@ -165,7 +190,10 @@ class Provider(Protocol):
         ...
 
     def cancel(self, upstream_id: str) -> JobNews | NotSupported:
-        """Ask to cancel a job, and return it as it is now. Raises UnavailableError or JobLostError."""
+        """Ask to cancel a job, and return it as it is now. Raises UnavailableError or JobLostError.
+
+        After NOT_SUPPORTED the job is asked for by `status` and followed to its end or its deadline.
+        """
         ...
 
     def fetch(self, output: JobOutput, most_bytes: int) -> bytes:

@@ -45,8 +45,9 @@ def _is_visible(char: str) -> bool:
 class Message:
     """A message. `author` is `user` or `agent`; `task_id` is None in Main.
 
-    `turn_id` is the turn that wrote it, for the agent's, or the turn of Main that has read it, for a person's. The
-    `to_` fields name what a person addressed.
+    `turn_id` is the turn that wrote a message of the agent, or the turn of Main that read a message of a person. It is
+    None for a person's message to a task: the task's inbox says which turn read that. The `to_` fields name what a
+    person addressed.
     """
 
     id: str

@@ -1,6 +1,8 @@
-"""Guard: decide whether a call may act, by permission, then autonomy, then budget; the first refusal counts.
+"""Guard: decide whether a call may act, by permission, then an open checkpoint, then budget; the first refusal counts.
 
 It decides by stored facts. The model's words are not among them: a claim that something was approved has no effect.
+The rule called `autonomy` only looks for an open checkpoint card. A task's level of autonomy decides earlier, at the
+end of a turn, whether such a card is opened (`runtime/turns/proceed.py`).
 """
 
 from __future__ import annotations
@@ -88,7 +90,7 @@ GuardVerdict = CallAllowed | NeedsQuote | NeedsConfirmation | CallRefused
 
 
 def judge_call(facts: CallFacts) -> GuardVerdict:
-    """Decide by permission, then autonomy, then budget, over the facts alone."""
+    """Decide by permission, then an open checkpoint, then budget, over the facts alone."""
     return _refuse_by_facts(facts) or refuse_at_checkpoint(facts.effect, facts.at_checkpoint) or _judge_effect(facts)
 
 

@@ -36,7 +36,7 @@ from runtime.turns.proceed import (
 )
 from runtime.turns.rows import Turn
 
-PLANNING_TOOLS = frozenset({"set_brief", "create_checklist", "update_checklist", "ask_user", "load_tools", "finish"})
+PLANNING_TOOLS = frozenset({"set_brief", "create_checklist", "update_checklist", "ask_user", "finish"})
 """Tools that only change the plan: calls of them are no progress by themselves."""
 BLOCKED_OPTIONS = ({"id": "retry", "label": "Try again"}, {"id": "stop", "label": "Stop the task", "danger": True})
 
