@@ -37,8 +37,8 @@ def test_every_name_of_a_module_in_a_docstring_is_there(room: str) -> None:
 def _missing_names(path: Path) -> Iterator[str]:
     """The dotted names in docstrings whose module is known here and has no such name."""
     tree = _tree(path)
-    # A name that the file itself defines or imports means that, not the module beside it.
-    beside = {name: other for name, other in _modules_beside(path).items() if name not in _names_of(path)}
+    # A name that the file itself binds, such as a parameter, means that and not the module beside it.
+    beside = {name: other for name, other in _modules_beside(path).items() if name not in _bound_names(tree)}
     modules = {**beside, **_imported_modules(tree)}
     for text in _docstrings(tree):
         for name in _NAME.findall(text):
@@ -89,6 +89,14 @@ def _names_of(path: Path) -> frozenset[str]:
             case ast.Import() | ast.ImportFrom():
                 names |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
     return frozenset(names)
+
+
+def _bound_names(tree: ast.Module) -> set[str]:
+    """The parameters and variables of a file, wherever they are bound, and what it imports."""
+    names = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return names | {alias.asname or alias.name for node in imports for alias in node.names}
 
 
 def _docstrings(tree: ast.Module) -> Iterator[str]:
