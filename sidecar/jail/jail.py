@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from sidecar.jail.isolation import Isolation, Level
 from sidecar.jail.users import ChildUsers, end_user_processes, is_child_user
 
 SOCKET = "broker.sock"
+_STOP_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Jail:
             # A stopped process starts no others. Also, bubblewrap's second process hangs if the first one is killed at
             # the very start.
             inmate.process.send_signal(signal.SIGSTOP)
+            _await_stop(inmate.process.pid)
             below = [pid for pid, _ in walk_process_tree(inmate.process.pid)]
         inmate.process.kill()
         if inmate.user is not None and self.isolation.level is Level.USER:
@@ -158,6 +161,22 @@ class Jail:
             own_scratch=isolation.level is Level.BUBBLEWRAP or isolation.own_disk,
             mount_scratch=isolation.own_disk and isolation.level is not Level.BUBBLEWRAP,
         )
+
+
+def _await_stop(pid: int) -> None:
+    """Wait until a child has stopped or ended, so that a process it was just starting is visible.
+
+    Bounded, since a process that waits for its own child in the kernel stops only after that child.
+    """
+    deadline = time.monotonic() + _STOP_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            stopped = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        except ChildProcessError:
+            return
+        if stopped:
+            return
+        time.sleep(0.0005)
 
 
 def _open_to_others(folder: Path) -> Path:

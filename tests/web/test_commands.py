@@ -360,7 +360,7 @@ def test_a_look_that_found_nothing_yet_says_that_there_is_more(site: Site) -> No
     [
         ({"since": "bogus"}, "since is a time such as"),
         ({"since": "0001-01-01T00:00:00+23:59"}, "since is a time such as"),
-        ({"cursor": "bogus"}, "cursor is none of the engine"),
+        ({"cursor": "bogus"}, "cursor is not one of the engine"),
         ({"limit": "many"}, "limit is a number"),
         ({"status": "odd"}, "status is one of"),
     ],
