@@ -88,6 +88,15 @@ def list_run_steps(connection: Connection, run_id: str) -> list[Row]:
     return list(connection.execute(statement))
 
 
+def name_step_status(run: Row, step: Row) -> str:
+    """Return the status of a step as the APIs and pages name it; an open step of an ended run was cancelled."""
+    if step.position is not None:
+        return "FAILED" if step.status == "BROKEN" else "COMPLETED"
+    if run.ended_at is not None:
+        return "CANCELLED"
+    return "WAITING" if step.status == "OPEN" else "RUNNING"
+
+
 def list_event_ids(connection: Connection, run: Row) -> list[str]:
     """Return the ids of the events that started a run."""
     statement = select(run_events.c.event_id).where(run_events.c.run_id == run.id).order_by(run_events.c.position)

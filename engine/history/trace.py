@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 
 from engine.formats.clock import rfc3339
 from engine.formats.json_text import loads
-from engine.history.runs import list_run_steps
+from engine.history.runs import list_run_steps, name_step_status
 from engine.rows import Row
 from engine.storage.tables import FAILED, QUEUED, attempts
 
@@ -23,7 +23,6 @@ _OPS = {
     "InvokeFunction": "INVOKE",
     "AIGateway": "AI_GATEWAY",
 }
-_OPEN = {"OPEN": "WAITING", "ERRORED": "RUNNING"}
 FINALIZATION = "Finalization"
 
 
@@ -74,7 +73,7 @@ def read_run_trace(connection: Connection, run: Row, *, with_output: bool) -> di
 
 def _step(run: Row, step: Row, failed: list[Row], with_output: bool) -> dict[str, Any]:
     began = failed[0].started_at if failed else step.started_at or step.queued_at
-    span = _span(step.step_id, step.name, _status(run, step), step.queued_at, began, step.ended_at)
+    span = _span(step.step_id, step.name, name_step_status(run, step), step.queued_at, began, step.ended_at)
     span["stepOp"] = _OPS.get(step.op, "UNSPECIFIED")
     span["stepId"] = step.step_id
     output = memo_output(step.memo) if with_output else None
@@ -117,12 +116,6 @@ def _finalization(run: Row, failed: list[Row], with_output: bool) -> dict[str, A
     elif output is not None:
         span["output"] = output
     return span
-
-
-def _status(run: Row, step: Row) -> str:
-    if step.position is None:
-        return "CANCELLED" if run.ended_at is not None else _OPEN[step.status]
-    return "FAILED" if step.status == "BROKEN" else "COMPLETED"
 
 
 def _span(span_id: str, name: str, status: str, queued: int, started: int | None, ended: int | None) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from engine.history.runs import name_step_status
 from engine.pages.site.text import Excerpt, lay_out_error, lay_out_memo, make_excerpt, name_step_kind
 from engine.pages.views.run_detail import RunPageData
 from engine.rows import Row
-from engine.runs.steps import BROKEN, DISCOVER, OPEN, TIMED_OUT
+from engine.runs.steps import BROKEN, DISCOVER, TIMED_OUT
 from engine.storage.queue import CLAIMED, PARKED
 from engine.storage.tables import FAILED
 
@@ -85,7 +86,7 @@ def _make_step_line(
     detail: RunPageData, step: Row, failed: Sequence[Row], waiting: dict[str, Row], axis: _Axis, ends: int
 ) -> WaterfallLine:
     over = step.position is not None
-    status = _status(detail.run, step)
+    status = name_step_status(detail.run, step)
     item = waiting.get(step.step_id) or (waiting.get(DISCOVER) if failed and not over else None)
     tries = _make_attempts(failed, detail.text_limit)
     output = None
@@ -143,14 +144,6 @@ def _make_code_line(
     )
 
 
-def _status(run: Row, step: Row) -> str:
-    if step.position is not None:
-        return "FAILED" if step.status == BROKEN else "COMPLETED"
-    if run.ended_at is not None:
-        return "CANCELLED"
-    return "WAITING" if step.status == OPEN else "RUNNING"
-
-
 def _bars(axis: _Axis, step: Row, failed: Sequence[Row], status: str, ends: int) -> Iterator[WaterfallBar]:
     ended = step.ended_at or ends
     starts = failed[0].started_at if failed else step.started_at or ended
@@ -172,8 +165,6 @@ def _make_attempts(failed: Sequence[Row], limit: int) -> list[WaterfallAttempt]:
 
 
 def _describe_wait(detail: RunPageData, step: Row, item: Row | None, over: bool) -> tuple[str | None, int | None]:
-    if step.status == TIMED_OUT:
-        return "no event came in time", None
     if step.status == TIMED_OUT:
         return "no event came in time", None
     if over or detail.run.ended_at is not None:
