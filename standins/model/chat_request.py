@@ -27,6 +27,15 @@ class ChatRequest:
         """`task`, `main`, or the verdict's name."""
         return self.verdict or str(self.conversation.state.get("thread") or "main")
 
+    @property
+    def goal(self) -> str:
+        """The goal of the task that is worked on, or the words that a verdict is about; empty where there are none."""
+        state, facts = self.conversation.state, self.conversation.facts
+        for told, name in ((state.get("task"), "goal"), (facts.get("message"), "text"), (facts, "goal")):
+            if isinstance(told, dict) and isinstance(told.get(name), str):
+                return str(told[name])
+        return ""
+
 
 def read_request(body: object) -> ChatRequest:
     """Parse the body of a request. Raise ModelProblem 400 for what a strict server would refuse."""

@@ -56,7 +56,7 @@ def _choose_reply(config: ModelConfig, store: StandinStore, asked: ChatRequest) 
     if not config.faults:
         return _by_rule(asked), None
     with store.begin() as db:
-        recorded = replay.next_recorded_reply(db, asked.thread)
+        recorded = replay.next_recorded_reply(db, asked.thread, asked.goal)
     if isinstance(recorded, ModelProblem):
         raise recorded
     reply = recorded or _by_rule(asked)

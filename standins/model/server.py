@@ -28,15 +28,16 @@ CREATE TABLE IF NOT EXISTS faults (
     times INTEGER NOT NULL,
     thread TEXT
 );
-CREATE TABLE IF NOT EXISTS recorded (
+CREATE TABLE IF NOT EXISTS recordings (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
-    answer TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS replay (
-    one INTEGER PRIMARY KEY CHECK (one = 1),
+    match TEXT NOT NULL,
     given INTEGER NOT NULL,
-    unexpected INTEGER NOT NULL,
-    thread TEXT
+    unexpected INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS recorded_answers (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    recording INTEGER NOT NULL,
+    answer TEXT NOT NULL
 );
 """
 

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from core.errors import UnavailableError
+from router.verdict import RouteVerdict
 from tests.model.standin import (
     Worker,
     call_names,
@@ -183,6 +184,49 @@ def test_a_recording_of_one_thread_leaves_the_others_alone(url: str) -> None:
     assert call_names(worker(url).decide()) == ["generate_image"]
     status = httpx.get(f"{url}/replay").json()
     assert (status["given"], status["unexpected"], len(status["leftovers"])) == (0, 0, 1)
+
+
+def record(url: str, text: str, **match: str) -> None:
+    httpx.post(f"{url}/replay", json={"answers": [{"text": text}], "match": match}).raise_for_status()
+
+
+def test_recordings_reach_the_task_they_are_meant_for(url: str) -> None:
+    record(url, "about the dog", thread="task", goal="poster dog")
+    record(url, "about the cat", thread="task", goal="cat POSTER")
+    assert worker(url).decide().text == "about the cat"
+    recordings = httpx.get(f"{url}/replay").json()["recordings"]
+    assert [(one["match"]["goal"], one["given"], len(one["leftovers"])) for one in recordings] == [
+        ("poster dog", 0, 1),
+        ("cat POSTER", 1, 0),
+    ]
+
+
+def test_the_recording_with_more_words_of_the_goal_answers_first(url: str) -> None:
+    record(url, "any")
+    record(url, "some cat", goal="cat")
+    record(url, "this cat", goal="a poster of a cat")
+    assert worker(url).decide().text == "this cat"
+
+
+def test_a_recording_replaces_that_of_the_same_goal_and_one_without_a_goal_all(url: str) -> None:
+    record(url, "old", goal="cat")
+    record(url, "new", goal="cat")
+    assert [one["leftovers"][0]["text"] for one in httpx.get(f"{url}/replay").json()["recordings"]] == ["new"]
+    record(url, "for everybody", thread="task")
+    assert worker(url).decide().text == "for everybody"
+
+
+def route_of(url: str, text: str) -> str:
+    facts = json.dumps({"message": {"id": "msg_1", "text": text, "attachments": []}, "thread": [], "tasks": []})
+    question = [{"role": "user", "content": f"<facts>\n{facts}\n</facts>"}]
+    return standin_client(url).verdict("route", RouteVerdict, question).outcome
+
+
+def test_a_recorded_verdict_is_for_the_message_it_names(url: str) -> None:
+    verdict = json.dumps({"outcome": "ask", "reasons": ["recorded"]})
+    record(url, verdict, thread="route", goal="lantern")
+    assert route_of(url, "Make a poster of a cat") != "ask"
+    assert route_of(url, "Two posters for the Lantern Night") == "ask"
 
 
 def test_what_went_wrong_stands_in_the_log(url: str) -> None:
