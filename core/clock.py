@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol
+
+# Not by strftime, which writes the language of the machine.
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 class Clock(Protocol):
@@ -17,6 +20,17 @@ class SystemClock:
 
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+
+def to_local_minute(at: datetime, zone: tzinfo) -> str:
+    """Return a time as models are shown it: in a person's zone, to the minute."""
+    return at.astimezone(zone).isoformat(timespec="minutes")
+
+
+def describe_now(now: datetime, zone: tzinfo) -> dict[str, str]:
+    """Describe the present to a model: `time`, `weekday` and `zone`, so that it understands "by Friday"."""
+    local = now.astimezone(zone)
+    return {"time": to_local_minute(now, zone), "weekday": _WEEKDAYS[local.weekday()], "zone": str(zone)}
 
 
 class StoppedClock:

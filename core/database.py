@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -47,6 +48,7 @@ _ADVANCE_AND_INSERT = sa.insert(changes).from_select(
     ),
 )
 """Count one change and insert it, in one round trip to PostgreSQL; SQLite cannot, and has no round trips to save."""
+_ZONE = sa.select(workspaces.c.timezone).where(workspaces.c.id == sa.bindparam("workspace"))
 
 
 class UnscopedStatementError(TypeError):
@@ -68,6 +70,7 @@ class Scope:
         self.ids = ids
         self.bells: list[Bell] = []
         self._changes: dict[tuple[str, str], None] = {}
+        self._zone: ZoneInfo | None = None
 
     def select(self, *what: sa.Table | sa.ColumnElement[Any] | sa.Label[Any]) -> sa.Select[Any]:
         """Begin a select of these tables or columns, restricted to this workspace."""
@@ -128,6 +131,13 @@ class Scope:
     def changed(self, kind: str, thing_id: str) -> None:
         """Note that a thing changed, for the list of changes; each thing is listed once per transaction."""
         self._changes[(kind, thing_id)] = None
+
+    def read_time_zone(self) -> ZoneInfo:
+        """Read the time zone in which the workspace counts its days."""
+        if self._zone is None:
+            name = run_statement(self._connection, _ZONE, {"workspace": self.workspace_id}).scalar()
+            self._zone = ZoneInfo(str(name))
+        return self._zone
 
     def ring(self, bell: Bell) -> None:
         """Send a bell after the commit. Nothing depends on its arrival, since the watch rings it again."""

@@ -134,17 +134,9 @@ def read_budget(scope: Scope) -> Budget:
     )
 
 
-def read_time_zone(scope: Scope) -> ZoneInfo:
-    """Read the time zone of the workspace."""
-    row = scope.first(_BUDGET)
-    if row is None:
-        raise NotFoundError("this workspace has no budget; `loopwright budget` sets one")
-    return ZoneInfo(row.zone)
-
-
 def read_local_date(scope: Scope) -> date:
     """Return today's date in the workspace's time zone, by which its daily allowances are counted."""
-    return scope.now.astimezone(read_time_zone(scope)).date()
+    return scope.now.astimezone(scope.read_time_zone()).date()
 
 
 def read_plan_use(scope: Scope, task_id: str) -> PlanUse:

@@ -151,4 +151,4 @@ def _cause(stem: str, day: date) -> str:
 
 
 def _end_of(day: date, scope: Scope) -> datetime:
-    return datetime.combine(day + timedelta(days=1), time(), credits.read_time_zone(scope)).astimezone(scope.now.tzinfo)
+    return datetime.combine(day + timedelta(days=1), time(), scope.read_time_zone()).astimezone(scope.now.tzinfo)

@@ -18,7 +18,6 @@ from app.web.presenters.values import moment
 from core.database import Scope
 from core.identity import Speaker
 from runtime.cards import cards
-from runtime.limits import credits
 from skills.book import refusals, run_days, versions
 from skills.book.skill import Skill, get_skill, list_skills
 from skills.book.versions import CheckedVersion
@@ -52,7 +51,7 @@ def _show_skill(scope: Scope, speaker: Speaker, skill_id: str) -> dict[str, Any]
         "looked_at": None if looked_at is None else _with_source(scope, looked_at),
         "wants": wanted_permissions(scope, looked_at),
         "wish": repair_request(scope, skill),
-        "chart": draw_runs_chart(run_days.count_runs_by_day(scope, skill_id, credits.read_time_zone(scope))),
+        "chart": draw_runs_chart(run_days.count_runs_by_day(scope, skill_id, scope.read_time_zone())),
         "runs": run_shapes(scope, skill_id, _RUNS),
         "refused": [
             {"what": one.what, "detail": one.detail, "at": moment(one.at)}

@@ -8,7 +8,6 @@ from typing_extensions import TypedDict
 
 from app.web.presenters.skills.skill import SkillShape, SkillVersion, skill_shape, skill_version_shape
 from core.database import Scope
-from runtime.limits import credits
 from skills.book import grants, run_days, runs, versions
 from skills.book.run_days import RunDay
 from skills.book.skill import Skill
@@ -47,14 +46,14 @@ class SkillAccount(SkillShape):
 def skill_account(scope: Scope, skill: Skill) -> SkillAccount:
     """Return the full shape of a skill."""
     version_id = skill.version_id or skill.candidate_id
-    counted = run_days.count_runs_by_day(scope, skill.id, credits.read_time_zone(scope))
+    counted = run_days.count_runs_by_day(scope, skill.id, scope.read_time_zone())
     return {
         **skill_shape(scope, skill),
         "wants": wanted_permissions(scope, versions.get_version(scope, version_id) if version_id is not None else None),
         "versions": [
             skill_version_shape(scope, one) for one in versions.list_versions(scope, skill.id, VERSIONS_SHOWN)
         ],
-        "timezone": credits.read_time_zone(scope).key,
+        "timezone": scope.read_time_zone().key,
         "days": [
             {"date": day.date.isoformat(), "completed": day.completed, "failed": day.failed, "other": day.other}
             for day in counted
