@@ -32,7 +32,7 @@ from generation.tools import (
     ListModels,
     budget_state,
     generation_tools,
-    is_order,
+    is_settled_order,
     orders_of_call,
     orders_state,
     outcome_input,
@@ -46,7 +46,7 @@ from router.clarification import clarify_card_answers
 from runtime import retention
 from runtime.cards.answers import CardAnswers
 from runtime.commands.card_answers import RUNTIME_CARD_ANSWERS
-from runtime.dependencies import RuntimeDependencies
+from runtime.dependencies import InputSources, RuntimeDependencies
 from runtime.statuses import InputKind
 from runtime.tools.lookup import CheckCall, ListTasks, ReadBack, ReadTask
 from runtime.tools.plan import CreateChecklist, Finish, SetBrief, UpdateChecklist
@@ -62,7 +62,14 @@ from workspace import objects
 from workspace.assets import Assets
 from workspace.deleting import WORKSPACE_CARD_ANSWERS
 from workspace.reading_tools import ListObjects
-from workspace.state import is_object, object_input, objects_state, version_of, versions_of_call
+from workspace.state import (
+    describe_object,
+    is_object_of_task,
+    object_input,
+    objects_state,
+    version_of,
+    versions_of_call,
+)
 from workspace.tools import workspace_tools
 
 
@@ -102,11 +109,14 @@ class AppDependencies:
             task_tools=(*task_tools, *plugin_tools),
             main_tools=main_tools,
             state_sources=(orders_state, objects_state, budget_state),
-            inputs={
-                InputKind.OUTCOME: outcome_input,
-                InputKind.OBJECT: object_input,
-                InputKind.SKILL: authors.read_refused_input,
-            },
+            inputs=InputSources(
+                {
+                    InputKind.OUTCOME: outcome_input,
+                    InputKind.OBJECT: object_input,
+                    InputKind.SKILL: authors.read_refused_input,
+                },
+                describe_object,
+            ),
             open_orders=list_open_order_ids,
             lease=lease,
             patience=lease,
@@ -155,7 +165,7 @@ class AppDependencies:
         core: tuple[Tool, ...] = (
             SetBrief(),
             CreateChecklist(),
-            UpdateChecklist({"object": is_object, "order": is_order}),
+            UpdateChecklist({"object": is_object_of_task, "order": is_settled_order}),
             AskUser(),
             ReadTask(),
             ReadBack(),

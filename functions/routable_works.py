@@ -32,4 +32,5 @@ class RoutableWorks:
 
 
 def _work(one: Object) -> RouteWork:
-    return RouteWork(one.id, one.kind, one.title)
+    maker, _, task_id = one.created_by.partition(":")
+    return RouteWork(one.id, one.kind, one.title, one.updated_at, task_id if maker == "task" else None)

@@ -68,12 +68,13 @@ def orders_of_call(scope: Scope, call_id: str) -> list[dict[str, Any]]:
     return [{**_order_fields(order), "kind": "order", "work_kind": order.kind} for order in found]
 
 
-def is_order(scope: Scope, thing_id: str) -> bool:
-    """Tell whether this is an order that succeeded, so that a checklist step may name it as evidence."""
+def is_settled_order(scope: Scope, thing_id: str, task_id: str) -> bool:
+    """Tell whether this is an order of the task that succeeded, so that its checklist may name it as evidence."""
     try:
-        return get_order(scope, thing_id).state is OrderState.SUCCEEDED
+        order = get_order(scope, thing_id)
     except NotFoundError:
         return False
+    return order.task_id == task_id and order.state is OrderState.SUCCEEDED
 
 
 def _order_fields(order: Order) -> dict[str, Any]:

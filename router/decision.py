@@ -42,10 +42,11 @@ class RouteDecision:
 
 @dataclass(frozen=True)
 class TaskOfObject:
-    """A task that works with an object; `living` says that it still takes messages."""
+    """A task that works with an object; `living`: it still takes messages, `made_it`: it made the object."""
 
     id: str
     living: bool
+    made_it: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,9 @@ def _decide_by_object(object_id: str, tasks: Sequence[TaskOfObject] | None) -> R
         return RouteDecision("object", "existing", None, ("the object it is about is deleted",))
     if not tasks:
         return None
-    # The oldest task that knows a work is the one that made it. A task that has ended cannot take the message.
-    chosen = next((task for task in tasks if task.living), tasks[0])
+    # A task that has ended cannot take the message.
+    living = [task for task in tasks if task.living]
+    chosen = next((task for task in living if task.made_it), living[0] if living else tasks[0])
     return RouteDecision("object", "existing", chosen.id, ("it is about a work of the task",), object_ids=(object_id,))
 
 

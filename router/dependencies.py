@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from core.database import Database, Scope
@@ -13,11 +13,16 @@ from core.llm.port import Model
 
 @dataclass(frozen=True)
 class RouteWork:
-    """An object of the workspace, with the fields that routing needs."""
+    """An object of the workspace, with the fields that routing needs.
+
+    `changed_at` is when its newest version came; `made_by` is the task that made it, None for a person's own.
+    """
 
     id: str
     kind: str
     title: str
+    changed_at: datetime
+    made_by: str | None
 
 
 class RouteWorks(Protocol):

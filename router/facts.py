@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
+from core.clock import describe_now, to_local_minute
 from core.database import Scope
 from router.dependencies import RouteWork, RouteWorks
 from router.words import find_keywords, word_overlap
@@ -47,6 +50,8 @@ class RoutingFacts:
     older: tuple[TaskFact, ...]
     thread: tuple[Message, ...]
     attached: tuple[RouteWork, ...]
+    now: datetime
+    zone: ZoneInfo
 
     @property
     def offered(self) -> Mapping[str, TaskFact]:
@@ -77,6 +82,8 @@ def gather_facts(scope: Scope, message: Message, works: RouteWorks) -> RoutingFa
         older=tuple(_build_fact(task, known) for task in older),
         thread=tuple(thread[-MOST_THREAD_MESSAGES:]),
         attached=tuple(works.by_ids(scope, about)) if about else (),
+        now=scope.now,
+        zone=scope.read_time_zone(),
     )
 
 
@@ -89,20 +96,27 @@ def gather_facts_of_tasks(scope: Scope, message: Message, works: RouteWorks, tas
 
 def routing_facts_json(facts: RoutingFacts, language: str) -> dict[str, Any]:
     """Return the facts as JSON for the model."""
-    message = facts.message
+    message, zone = facts.message, facts.zone
     return {
+        "now": describe_now(facts.now, zone),
         "message": {
             "id": message.id,
+            "at": to_local_minute(message.created_at, zone),
             "text": message.text[:4000],
             "language": language,
-            "attachments": [_work_json(work) for work in facts.attached],
+            "attachments": [_work_json(work, zone) for work in facts.attached],
         },
         "thread": [
-            {"author": one.author, "text": one.text[:300], "task_id": one.task_id or one.to_task_id}
+            {
+                "author": one.author,
+                "at": to_local_minute(one.created_at, zone),
+                "text": one.text[:300],
+                "task_id": one.task_id or one.to_task_id,
+            }
             for one in facts.thread
         ],
-        "tasks": [_task_json(fact) for fact in facts.recent],
-        "older": [_task_json(fact) for fact in facts.older],
+        "tasks": [_task_json(fact, zone) for fact in facts.recent],
+        "older": [_task_json(fact, zone) for fact in facts.older],
     }
 
 
@@ -129,7 +143,7 @@ def _build_fact(task: Task, known: Mapping[str, Sequence[RouteWork]]) -> TaskFac
     return TaskFact(task, tuple(known.get(task.id, ()))[:MOST_WORKS])
 
 
-def _task_json(fact: TaskFact) -> dict[str, Any]:
+def _task_json(fact: TaskFact, zone: ZoneInfo) -> dict[str, Any]:
     task = fact.task
     return {
         "id": task.id,
@@ -137,13 +151,14 @@ def _task_json(fact: TaskFact) -> dict[str, Any]:
         "goal": task.goal[:400],
         "brief": "\n".join(task.brief.splitlines()[:4])[:400],
         "status": task.status,
-        "updated_at": task.updated_at.isoformat(),
-        "objects": [_work_json(work) for work in fact.works],
+        "updated_at": to_local_minute(task.updated_at, zone),
+        "objects": [_work_json(work, zone) for work in fact.works],
     }
 
 
-def _work_json(work: RouteWork) -> dict[str, str]:
-    return {"id": work.id, "kind": work.kind, "title": work.title}
+def _work_json(work: RouteWork, zone: ZoneInfo) -> dict[str, str]:
+    changed_at = to_local_minute(work.changed_at, zone)
+    return {"id": work.id, "kind": work.kind, "title": work.title, "changed_at": changed_at}
 
 
 def _join_words(fact: TaskFact) -> str:

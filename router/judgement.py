@@ -204,8 +204,9 @@ def _tasks_of_object(scope: Scope, object_id: str | None, works: RouteWorks) -> 
     if linked is None:
         return None
     found = [tasks.get_task(scope, task_id) for task_id in linked]
+    makers = {work.made_by for work in works.by_ids(scope, [object_id])}
     return [
-        TaskOfObject(task.id, task.status in LIVING_STATUSES)
+        TaskOfObject(task.id, task.status in LIVING_STATUSES, task.id in makers)
         for task in sorted(found, key=lambda task: task.created_at)
     ]
 

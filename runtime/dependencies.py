@@ -10,7 +10,7 @@ from typing import Any
 from core.database import Database, Scope
 from core.llm.port import Model
 from core.tools import Tool
-from runtime.ports import OpenOrders, StateSource
+from runtime.ports import ObjectDescription, OpenOrders, StateSource
 from runtime.turns.history_cache import HistoryCache
 from runtime.turns.rows import Turn
 
@@ -18,6 +18,14 @@ ReadHook = Callable[[Scope, Turn, Sequence[str]], None]
 """Called when a turn ends, in its closing transaction, with the ids of the messages that it has read."""
 InputSource = Callable[[Scope, str], Mapping[str, Any]]
 """Renders one input of a kind from its id, as JSON for the model."""
+
+
+@dataclass(frozen=True)
+class InputSources:
+    """What renders inputs: a source for each kind that a room above the runtime owns, and the objects of messages."""
+
+    by_kind: Mapping[str, InputSource]
+    describe_object: ObjectDescription
 
 
 def ignore_read_messages(scope: Scope, turn: Turn, message_ids: Sequence[str]) -> None:
@@ -28,10 +36,10 @@ def ignore_read_messages(scope: Scope, turn: Turn, message_ids: Sequence[str]) -
 class RuntimeDependencies:
     """What the runtime needs from outside.
 
-    `task_tools` serve tasks and `main_tools` Main; `inputs` renders the inputs of a kind that rooms above the runtime
-    own (`outcome`, `object`). `lease` is how long a step holds its turn without renewing, `patience` how long a turn
-    may stay untouched before its run counts as lost, `pause` the time between two passes of the watch. A task is
-    blocked, with a card, after `most_idle_rounds` turns in a row without a result or `most_turns_alone` without input.
+    `task_tools` serve tasks and `main_tools` Main. `lease` is how long a step holds its turn without renewing,
+    `patience` how long a turn may stay untouched before its run counts as lost, `pause` the time between two passes of
+    the watch. A task is blocked, with a card, after `most_idle_rounds` turns in a row without a result or
+    `most_turns_alone` without input.
     """
 
     database: Database
@@ -39,7 +47,7 @@ class RuntimeDependencies:
     task_tools: Sequence[Tool]
     main_tools: Sequence[Tool]
     state_sources: Sequence[StateSource]
-    inputs: Mapping[str, InputSource]
+    inputs: InputSources
     open_orders: OpenOrders
     lease: timedelta
     patience: timedelta

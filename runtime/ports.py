@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Protocol
 
 from core.database import Scope
@@ -12,6 +13,12 @@ class StateSource(Protocol):
     """Reads a part of the state that the model is shown: the keys it owns, as JSON, from the current rows."""
 
     def __call__(self, scope: Scope, task_id: str | None) -> Mapping[str, Any]: ...
+
+
+class ObjectDescription(Protocol):
+    """Describes an object as it was at a moment: `id`, `kind`, `title` and `version`, or `deleted` for one that is."""
+
+    def __call__(self, scope: Scope, object_id: str, at: datetime) -> Mapping[str, Any]: ...
 
 
 class OpenOrders(Protocol):
@@ -27,6 +34,6 @@ class EffectsOfCall(Protocol):
 
 
 class EvidenceCheck(Protocol):
-    """Tells whether a thing that is named as evidence of a checklist step exists in this workspace."""
+    """Tells whether a thing that is named as evidence of a checklist step exists and belongs to the task."""
 
-    def __call__(self, scope: Scope, thing_id: str) -> bool: ...
+    def __call__(self, scope: Scope, thing_id: str, task_id: str) -> bool: ...

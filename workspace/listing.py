@@ -80,6 +80,13 @@ def list_versions(scope: Scope, object_id: str) -> list[WorkVersion]:
     return [_version(row) for row in scope.rows(newest_first)]
 
 
+def find_version_at(scope: Scope, object_id: str, at: datetime) -> WorkVersion | None:
+    """Return the version that was the newest at a moment; None where there was none yet."""
+    until = scope.select(versions).where(versions.c.object_id == object_id, versions.c.created_at <= at)
+    row = scope.first(until.order_by(versions.c.version.desc()).limit(1))
+    return None if row is None else _version(row)
+
+
 def version_holding(scope: Scope, sha256: str) -> WorkVersion:
     """Return a version in this workspace with these bytes; raises NotFoundError, so a hash alone opens nothing."""
     check_id(sha256)

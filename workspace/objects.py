@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from workspace.found import Object, get_object, object_made_by, objects_by_ids
-from workspace.listing import ObjectPage, WorkVersion, list_objects, list_versions, version_holding
+from workspace.listing import (
+    ObjectPage,
+    WorkVersion,
+    find_version_at,
+    list_objects,
+    list_versions,
+    version_holding,
+)
 from workspace.sight import Unseen, check_current, link_object, list_unseen, mark_seen, objects_of_task, seen_version
 from workspace.writes import KINDS, add_version, create_object, delete_object, restore_version
 
@@ -17,6 +24,7 @@ __all__ = [
     "check_current",
     "create_object",
     "delete_object",
+    "find_version_at",
     "get_object",
     "link_object",
     "list_objects",

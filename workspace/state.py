@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
+from core.clock import to_local_minute
 from core.database import Scope
 from core.errors import NotFoundError
 from workspace import objects
@@ -17,14 +19,16 @@ def objects_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
     """Return `objects`, the task's own or for Main the newest, and `changes` since the task saw them."""
     if task_id is None:
         return {
-            "objects": [object_facts(work) for work in objects.list_objects(scope, limit=SHOWN).items],
+            "objects": [
+                {**object_facts(work), **_times(scope, work)} for work in objects.list_objects(scope, limit=SHOWN).items
+            ],
             "changes": [],
         }
     unseen = objects.list_unseen(scope, task_id)
     changed = {change.object_id for change in unseen}
     return {
         "objects": [
-            {**object_facts(work), "changed": work.id in changed}
+            {**object_facts(work), **_times(scope, work), "changed": work.id in changed}
             for work in objects.objects_of_task(scope, task_id)[-SHOWN:]
         ],
         "changes": [
@@ -33,13 +37,12 @@ def objects_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
     }
 
 
-def is_object(scope: Scope, thing_id: str) -> bool:
-    """Tell whether this is an object, so that a checklist step may name it as evidence."""
+def is_object_of_task(scope: Scope, thing_id: str, task_id: str) -> bool:
+    """Tell whether this is an object that the task works with, so that its checklist may name it as evidence."""
     try:
-        objects.get_object(scope, thing_id)
+        return task_id in objects.get_object(scope, thing_id).task_ids
     except NotFoundError:
         return False
-    return True
 
 
 def versions_of_call(scope: Scope, call_id: str) -> list[dict[str, Any]]:
@@ -62,6 +65,25 @@ def object_input(scope: Scope, ref_id: str) -> dict[str, Any]:
     except NotFoundError:
         return {"kind": "object", "object_id": object_id, "deleted": True}
     return {"kind": "object", "object_id": work.id, "version": work.version, "title": work.title}
+
+
+def _times(scope: Scope, work: Object) -> dict[str, str]:
+    zone = scope.read_time_zone()
+    return {
+        "made_at": to_local_minute(work.created_at, zone),
+        "changed_at": to_local_minute(work.updated_at, zone),
+    }
+
+
+def describe_object(scope: Scope, object_id: str, at: datetime) -> dict[str, Any]:
+    """Describe an object as it was at a moment, for a message that names it."""
+    try:
+        work = objects.get_object(scope, object_id)
+    except NotFoundError:
+        return {"id": object_id, "deleted": True}
+    then = objects.find_version_at(scope, object_id, at)
+    title, version = (work.title, work.version) if then is None else (then.title, then.version)
+    return {"id": work.id, "kind": work.kind, "title": title, "version": version}
 
 
 def object_facts(work: Object) -> dict[str, Any]:

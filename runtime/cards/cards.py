@@ -126,9 +126,11 @@ def get_card(scope: Scope, card_id: str) -> Card:
     return _card_from_row(row)
 
 
-def is_card_answered(scope: Scope, card_id: str) -> bool:
-    """Tell whether the card has been answered, and so can serve as evidence."""
-    query = scope.select(cards.c.id).where(cards.c.id == card_id, cards.c.state == CardState.ANSWERED)
+def is_card_answered(scope: Scope, card_id: str, task_id: str) -> bool:
+    """Tell whether a card of the task has been answered, and so can serve as evidence."""
+    query = scope.select(cards.c.id).where(
+        cards.c.id == card_id, cards.c.task_id == task_id, cards.c.state == CardState.ANSWERED
+    )
     return scope.first(query) is not None
 
 

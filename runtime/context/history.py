@@ -13,7 +13,7 @@ from core.database import Scope
 from core.llm.port import ChatMessage
 from runtime.context import size
 from runtime.context.state import dump_json, frame_inputs, read_input_messages, render_inputs
-from runtime.dependencies import InputSource
+from runtime.dependencies import InputSources
 from runtime.inbox import inbox
 from runtime.inbox.inbox import InboxItem
 from runtime.statuses import FINISHED_CALL_STATUSES, CallStatus
@@ -36,9 +36,7 @@ class History:
     digest: str
 
 
-def render_history(
-    scope: Scope, turn: Turn, task_id: str, inputs: Mapping[str, InputSource], cache: HistoryCache
-) -> History:
+def render_history(scope: Scope, turn: Turn, task_id: str, inputs: InputSources, cache: HistoryCache) -> History:
     """Render the last steps of a task. Inputs come before the step that read them; each call has exactly one result.
 
     The history grows only at its end, until it is too long: then a whole block of its oldest steps is left out. A step
@@ -72,7 +70,7 @@ class _HistoryRead:
     steps: tuple[RenderedStep, ...]
 
 
-def _read_whole(scope: Scope, turn: Turn, task_id: str, inputs: Mapping[str, InputSource]) -> _HistoryRead:
+def _read_whole(scope: Scope, turn: Turn, task_id: str, inputs: InputSources) -> _HistoryRead:
     total = ledger_queries.count_steps_of_task(scope, task_id)
     steps = ledger_queries.list_newest_steps_of_task(scope, task_id, total - size.first_shown_step(total))
     turn_ids = list(dict.fromkeys(step.turn_id for step in steps))
@@ -81,9 +79,7 @@ def _read_whole(scope: Scope, turn: Turn, task_id: str, inputs: Mapping[str, Inp
     return _append_steps(scope, turn, inputs, before, steps, items, ledger_queries.list_calls(scope, turn_ids))
 
 
-def _read_growth(
-    scope: Scope, turn: Turn, task_id: str, inputs: Mapping[str, InputSource], known: RenderedHistory
-) -> _HistoryRead:
+def _read_growth(scope: Scope, turn: Turn, task_id: str, inputs: InputSources, known: RenderedHistory) -> _HistoryRead:
     growth = ledger_queries.read_growth(scope, turn.id, known.last)
     if not growth.steps:
         return _HistoryRead(known, known.total, known.steps)
@@ -94,7 +90,7 @@ def _read_growth(
 def _append_steps(
     scope: Scope,
     turn: Turn,
-    inputs: Mapping[str, InputSource],
+    inputs: InputSources,
     known: RenderedHistory,
     steps: Sequence[Step],
     items: Sequence[InboxItem],

@@ -65,10 +65,15 @@ def _request_for_main(scope: Scope, turn: Turn, dependencies: RuntimeDependencie
             past.append({"role": "assistant", "content": text})
         else:
             past.append(
-                {"role": "user", "content": state.frame_inputs([state.render_message(message, LONGEST_OF_THREAD)])}
+                {
+                    "role": "user",
+                    "content": state.frame_inputs(
+                        [state.render_message(scope, message, dependencies.inputs, LONGEST_OF_THREAD)]
+                    ),
+                }
             )
     steps = ledger_queries.list_steps(scope, [turn.id])
-    entry = state.frame_inputs([state.render_message(question)])
+    entry = state.frame_inputs([state.render_message(scope, question, dependencies.inputs)])
     if steps:
         past.append({"role": "user", "content": entry})
         calls = ledger_queries.list_calls(scope, [turn.id])

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
+from core.clock import describe_now, to_local_minute
 from core.database import Scope
 from core.errors import NotFoundError
 from runtime.cards import cards
 from runtime.context import size
-from runtime.dependencies import InputSource
+from runtime.dependencies import InputSources
 from runtime.inbox import messages
 from runtime.inbox.inbox import InboxItem
 from runtime.inbox.messages import Message
@@ -36,14 +38,29 @@ def frame_inputs(entries: Sequence[Mapping[str, Any]]) -> str:
     return f"<input>\n{dump_json(list(entries))}\n</input>"
 
 
-def render_message(message: Message, most: int = LONGEST_INPUT) -> Mapping[str, Any]:
-    rendered = {
+def render_message(
+    scope: Scope, message: Message, sources: InputSources, most: int = LONGEST_INPUT
+) -> Mapping[str, Any]:
+    """Render a message with the objects it names, as they were when it was written.
+
+    So the words of a message are the same in every later request, whatever becomes of the objects.
+    """
+    rendered: dict[str, Any] = {
         "kind": InputKind.MESSAGE,
         "id": message.id,
+        "at": _local(scope, message.created_at),
         "text": size.shorten_text(message.text, message.id, most),
-        "attachments": list(message.attachments),
+        "attachments": [sources.describe_object(scope, one, message.created_at) for one in message.attachments],
     }
-    return rendered if message.to_card_id is None else {**rendered, "card_id": message.to_card_id}
+    if message.to_object_id is not None:
+        rendered["object"] = sources.describe_object(scope, message.to_object_id, message.created_at)
+    if message.to_card_id is not None:
+        rendered["card_id"] = message.to_card_id
+    return rendered
+
+
+def _local(scope: Scope, at: datetime) -> str:
+    return to_local_minute(at, scope.read_time_zone())
 
 
 def render_answer(scope: Scope, card_id: str) -> Mapping[str, Any]:
@@ -62,7 +79,7 @@ def render_answer(scope: Scope, card_id: str) -> Mapping[str, Any]:
 def render_inputs(
     scope: Scope,
     items: Sequence[InboxItem],
-    sources: Mapping[str, InputSource],
+    sources: InputSources,
     messages_by_id: Mapping[str, Message] | None = None,
 ) -> list[Mapping[str, Any]]:
     """Render the inputs of one step; `messages_by_id` holds the messages among them, if the caller has read them."""
@@ -78,7 +95,7 @@ def read_input_messages(scope: Scope, items: Sequence[InboxItem]) -> dict[str, M
 
 
 def _render_input(
-    scope: Scope, item: InboxItem, sources: Mapping[str, InputSource], known: Mapping[str, Message], most: int
+    scope: Scope, item: InboxItem, sources: InputSources, known: Mapping[str, Message], most: int
 ) -> Mapping[str, Any]:
     # An input that is gone, or of a kind that this release does not know, must not keep the others from the task.
     gone = {"kind": item.kind, "id": item.ref_id, "gone": True}
@@ -86,11 +103,11 @@ def _render_input(
         match item.kind:
             case InputKind.MESSAGE:
                 message = known.get(item.ref_id)
-                return gone if message is None else render_message(message, most)
+                return gone if message is None else render_message(scope, message, sources, most)
             case InputKind.ANSWER:
                 return render_answer(scope, item.ref_id)
             case _:
-                source = sources.get(item.kind)
+                source = sources.by_kind.get(item.kind)
                 return gone if source is None else source(scope, item.ref_id)
     except NotFoundError:
         return gone
@@ -100,6 +117,7 @@ def task_state(scope: Scope, task: Task, sources: Sequence[StateSource]) -> dict
     """Read the state of a task as the model is shown it, with what the sources add."""
     state: dict[str, Any] = {
         "thread": "task",
+        "now": describe_now(scope.now, scope.read_time_zone()),
         "task": {
             "id": task.id,
             "kind": task.kind,
@@ -136,6 +154,7 @@ def main_state(scope: Scope, language: str, sources: Sequence[StateSource]) -> d
     """Read the state of the main thread as the model is shown it: tasks, open cards, and what the sources add."""
     state: dict[str, Any] = {
         "thread": "main",
+        "now": describe_now(scope.now, scope.read_time_zone()),
         "task": None,
         "language": language,
         "tasks": [
@@ -144,7 +163,7 @@ def main_state(scope: Scope, language: str, sources: Sequence[StateSource]) -> d
                 "kind": task.kind,
                 "goal": task.goal[:LONGEST_LISTED_GOAL],
                 "status": task.status,
-                "updated_at": task.updated_at.isoformat(),
+                "updated_at": _local(scope, task.updated_at),
             }
             for task in tasks.list_tasks(scope, limit=20)
         ],
@@ -159,4 +178,4 @@ def main_state(scope: Scope, language: str, sources: Sequence[StateSource]) -> d
 
 def _wait_state(scope: Scope, task_id: str) -> dict[str, Any] | None:
     wait = waits.find_wait(scope, task_id)
-    return None if wait is None else {"type": wait.kind, "refs": wait.refs, "since": wait.created_at.isoformat()}
+    return None if wait is None else {"type": wait.kind, "refs": wait.refs, "since": _local(scope, wait.created_at)}

@@ -190,6 +190,7 @@ def _gather_facts(scope: Scope, dependencies: RuntimeDependencies, turn: Turn, t
                 step.n in approved,
                 step.mandatory,
                 step.plan <= task.approved_plan,
+                step.stale,
             )
             for step in checklist.list_checklist(scope, task.id)
         ),

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from core.database import Scope
 from core.errors import InvalidError
 from core.sql import statements
-from runtime.statuses import CardKind, ChecklistStatus
+from runtime.statuses import FINISHED_STEP_STATUSES, CardKind, ChecklistStatus
 from runtime.tables import cards, checklist_steps
 
 MOST_CHECKLIST_STEPS = 60
@@ -72,40 +72,59 @@ def read_plan_number(scope: Scope, task_id: str) -> int:
     return max((step.plan for step in list_checklist(scope, task_id)), default=0)
 
 
-def write_checklist(scope: Scope, task_id: str, new: Sequence[NewChecklistStep]) -> list[ChecklistStep]:
-    """Write a plan, or replace the present one; steps that are done stay as they are, at the front."""
+def write_checklist(scope: Scope, task_id: str, new: Sequence[NewChecklistStep]) -> dict[int, int]:
+    """Write a plan, or replace the present one; steps that are done stay as they are, at the front.
+
+    `depends_on` counts the given steps from 1. A given step with the title of a done one is that one. Returns the
+    number that each given step, by its place, has in the checklist. Raises InvalidError for a step that depends on
+    itself, on a later one or on none.
+    """
     before = list_checklist(scope, task_id)
     kept = [step for step in before if step.status == ChecklistStatus.DONE]
     if not new or len(new) + len(kept) > MOST_CHECKLIST_STEPS:
         raise InvalidError(
             f"a checklist has 1 to {MOST_CHECKLIST_STEPS} steps; this one would have {len(new) + len(kept)}"
         )
-    fresh = [step for step in new if step.title not in {old.title for old in kept}]
+    _check_dependencies(new)
+    done = {old.title: old.n for old in kept}
+    first = max((step.n for step in kept), default=0) + 1
+    numbers = {place: done[step.title] for place, step in enumerate(new, start=1) if step.title in done}
+    fresh = [place for place, step in enumerate(new, start=1) if step.title not in done]
+    numbers |= {place: n for n, place in enumerate(fresh, start=first)}
     scope.change(
         scope.delete(checklist_steps).where(
             checklist_steps.c.task_id == task_id, checklist_steps.c.n.not_in([step.n for step in kept])
         )
     )
-    first = max((step.n for step in kept), default=0) + 1
     plan = max((step.plan for step in before), default=0) + 1
-    for n, step in enumerate(fresh, start=first):
+    for place in fresh:
+        step = new[place - 1]
         scope.insert(
             checklist_steps,
             task_id=task_id,
-            n=n,
+            n=numbers[place],
             plan=plan,
             title=step.title,
             acceptance=step.acceptance,
             status=ChecklistStatus.TODO,
             stale=False,
-            depends_on=[d for d in step.depends_on if 0 < d < n],
+            depends_on=[numbers[one] for one in step.depends_on],
             evidence=[],
             checkpoint=step.checkpoint or step.mandatory,
             mandatory=step.mandatory,
             updated_at=scope.now,
         )
     scope.changed("task", task_id)
-    return list_checklist(scope, task_id)
+    return dict(sorted(numbers.items()))
+
+
+def _check_dependencies(new: Sequence[NewChecklistStep]) -> None:
+    for place, step in enumerate(new, start=1):
+        for one in step.depends_on:
+            if not 0 < one < place:
+                raise InvalidError(
+                    f"step {place} of the plan depends on {one}; name earlier steps of this list, counted from 1"
+                )
 
 
 def mark_checklist_step(
@@ -113,9 +132,11 @@ def mark_checklist_step(
 ) -> None:
     """Set the status of one step and add `evidence` to what it has; the caller has checked that the evidence exists.
 
-    Raises InvalidError for an unknown step, and for `done` without evidence.
+    A done step that is set back makes every done step that depends on it stale, until that is done again. Raises
+    InvalidError for an unknown step, and for `done` without evidence.
     """
-    known = next((step for step in list_checklist(scope, task_id) if step.n == n), None)
+    steps = list_checklist(scope, task_id)
+    known = next((step for step in steps if step.n == n), None)
     if known is None:
         raise InvalidError(f"the checklist has no step {n}")
     proof = [dict(item) for item in known.evidence]
@@ -125,9 +146,40 @@ def mark_checklist_step(
     scope.change(
         scope.update(checklist_steps)
         .where(checklist_steps.c.task_id == task_id, checklist_steps.c.n == n)
-        .values(status=status, evidence=proof, updated_at=scope.now)
+        .values(status=status, evidence=proof, stale=False, updated_at=scope.now)
     )
+    if known.status == ChecklistStatus.DONE and status != ChecklistStatus.DONE:
+        behind = _list_dependents(steps, n)
+        scope.change(
+            scope.update(checklist_steps)
+            .where(
+                checklist_steps.c.task_id == task_id,
+                checklist_steps.c.n.in_(behind),
+                checklist_steps.c.status == ChecklistStatus.DONE,
+            )
+            .values(stale=True)
+        )
     scope.changed("task", task_id)
+
+
+def _list_dependents(steps: Sequence[ChecklistStep], n: int) -> list[int]:
+    """List the steps that depend on step `n`, directly or through others."""
+    found = {n}
+    for step in sorted(steps, key=lambda one: one.n):
+        # A step depends on earlier ones only, so one pass in their order finds all.
+        if found & set(step.depends_on):
+            found.add(step.n)
+    return sorted(found - {n})
+
+
+def check_order(scope: Scope, task_id: str, marked: Sequence[int]) -> None:
+    """Raise InvalidError where one of these steps is done and a step that it depends on is not."""
+    steps = {step.n: step for step in list_checklist(scope, task_id)}
+    for n in marked:
+        needed = [steps[one] for one in steps[n].depends_on if one in steps]
+        left = [str(one.n) for one in needed if one.status not in FINISHED_STEP_STATUSES]
+        if left:
+            raise InvalidError(f"step {n} depends on {', '.join(left)}, which must be done before it")
 
 
 def make_checkpoint_subject(step: ChecklistStep) -> dict[str, int]:

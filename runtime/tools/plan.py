@@ -60,7 +60,9 @@ class NewStepArguments(CoreToolArguments):
     acceptance: Annotated[str, Field(max_length=2000)] = ""
     checkpoint: bool = False
     mandatory: bool = False
-    depends_on: tuple[int, ...] = ()
+    depends_on: Annotated[
+        tuple[int, ...], Field(description="earlier steps of this list, counted from 1, that must be done before")
+    ] = ()
 
 
 class CreateChecklistArguments(CoreToolArguments):
@@ -78,7 +80,7 @@ class CreateChecklist:
     description = (
         "Write the plan as steps, each with what must be true for it to be done. `checkpoint` asks the person before "
         "the work goes on past the step; `mandatory` does so even where they let the plan run. A second call "
-        "puts a new plan in the place of what is not done."
+        "puts a new plan in the place of what is not done; `numbers` tells which number each given step has."
     )
     arguments = CreateChecklistArguments
 
@@ -87,9 +89,11 @@ class CreateChecklist:
             NewChecklistStep(s.title, s.acceptance, s.checkpoint, s.depends_on, s.mandatory) for s in arguments.steps
         ]
         with call.transaction() as scope:
-            steps = checklist.write_checklist(scope, task_id_of(call), new)
+            numbers = checklist.write_checklist(scope, task_id_of(call), new)
+            steps = checklist.list_checklist(scope, task_id_of(call))
             _drop_questions(scope, task_id_of(call), steps)
-        return ToolResult({"steps": [{"n": step.n, "title": step.title, "status": step.status} for step in steps]})
+        listed = [{"n": step.n, "title": step.title, "status": step.status} for step in steps]
+        return ToolResult({"steps": listed, "numbers": {str(place): n for place, n in numbers.items()}})
 
 
 def _drop_questions(scope: Scope, task_id: str, steps: Sequence[ChecklistStep]) -> None:
@@ -116,7 +120,7 @@ class UpdateChecklistArguments(CoreToolArguments):
 
 
 class UpdateChecklist:
-    """Set the status of steps; `done` needs evidence that exists."""
+    """Set the status of steps; `done` needs evidence of the task, and the steps before it."""
 
     name = "update_checklist"
     domain = "core"
@@ -124,13 +128,18 @@ class UpdateChecklist:
     held_at_checkpoint = False
     repeatable = True
     description = (
-        "Move steps of the checklist. `done` needs evidence: the objects, orders, messages or cards that show it."
+        "Move steps of the checklist. `done` needs evidence, the objects, orders, messages or cards of this task that "
+        "show it, and all that the step depends on. A step set back makes what was done after it stale."
     )
     arguments = UpdateChecklistArguments
 
     def __init__(self, checks: Mapping[str, EvidenceCheck]) -> None:
         """Take `checks` by kind of evidence, for `object` and `order`; those for messages and cards are here."""
-        self._checks: Mapping[str, EvidenceCheck] = {"message": _has_message, "card": _has_answer, **checks}
+        self._checks: Mapping[str, EvidenceCheck] = {
+            "message": _is_message_of_task,
+            "card": _is_answer_of_task,
+            **checks,
+        }
 
     def run(self, call: CallContext, arguments: UpdateChecklistArguments) -> ToolResult:
         task_id = task_id_of(call)
@@ -138,27 +147,30 @@ class UpdateChecklist:
             before = {s.n: s for s in checklist.list_checklist(scope, task_id)}
             for change in arguments.changes:
                 for item in change.evidence:
-                    if not self._checks[item.kind](scope, item.id):
-                        raise InvalidError(f"there is no {item.kind} {item.id} that could show step {change.n}")
+                    if not self._checks[item.kind](scope, item.id, task_id):
+                        reason = f"there is no {item.kind} {item.id} of this task that could show step {change.n}"
+                        raise InvalidError(reason)
                 checklist.mark_checklist_step(
                     scope, task_id, change.n, ChecklistStatus(change.status), [e.model_dump() for e in change.evidence]
                 )
+            checklist.check_order(scope, task_id, [c.n for c in arguments.changes if c.status == "done"])
             steps = checklist.list_checklist(scope, task_id)
         # Done again with the same evidence is no progress, so that a task cannot go on by toggling a step for ever.
         newly = [s.n for s in steps if s.status == ChecklistStatus.DONE and _is_progress(before[s.n], s)]
-        return ToolResult({"steps": [{"n": s.n, "status": s.status} for s in steps], "newly_done": newly})
+        shown = [{"n": s.n, "status": s.status, "stale": s.stale} for s in steps]
+        return ToolResult({"steps": shown, "newly_done": newly})
 
 
 def _is_progress(before: ChecklistStep, now: ChecklistStep) -> bool:
     return before.status != ChecklistStatus.DONE and before.evidence != now.evidence
 
 
-def _has_message(scope: Scope, thing_id: str) -> bool:
-    return messages.message_exists(scope, thing_id)
+def _is_message_of_task(scope: Scope, thing_id: str, task_id: str) -> bool:
+    return any(message.task_id == task_id for message in messages.list_messages_by_ids(scope, [thing_id]))
 
 
-def _has_answer(scope: Scope, thing_id: str) -> bool:
-    return cards.is_card_answered(scope, thing_id)
+def _is_answer_of_task(scope: Scope, thing_id: str, task_id: str) -> bool:
+    return cards.is_card_answered(scope, thing_id, task_id)
 
 
 class FinishArguments(CoreToolArguments):
@@ -178,10 +190,13 @@ class Finish:
 
     def run(self, call: CallContext, arguments: FinishArguments) -> ToolResult:
         with call.reading() as scope:
-            left = [
-                s.n for s in checklist.list_checklist(scope, task_id_of(call)) if s.status not in FINISHED_STEP_STATUSES
-            ]
+            steps = checklist.list_checklist(scope, task_id_of(call))
+        left = [str(s.n) for s in steps if s.status not in FINISHED_STEP_STATUSES]
         if left:
-            named = ", ".join(str(n) for n in left)
-            raise RefusedError(f"steps {named} of the checklist are not done; mark them with evidence first")
+            raise RefusedError(f"steps {', '.join(left)} of the checklist are not done; mark them with evidence first")
+        stale = [str(s.n) for s in steps if s.stale]
+        if stale:
+            raise RefusedError(
+                f"steps {', '.join(stale)} are stale: a step they depend on was done again; mark them done again"
+            )
         return ToolResult({"summary": arguments.summary})

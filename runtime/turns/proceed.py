@@ -81,7 +81,7 @@ class ChecklistFact:
     """One checklist step.
 
     `approved`: a person let its checkpoint pass. `planned`: a person approved the plan it belongs to. `mandatory`:
-    its checkpoint stops the work at every level of autonomy.
+    its checkpoint stops the work at every level of autonomy. `stale`: a step it depends on was set back since.
     """
 
     n: int
@@ -90,6 +90,7 @@ class ChecklistFact:
     approved: bool
     mandatory: bool = False
     planned: bool = True
+    stale: bool = False
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ def _go_on_or_report(facts: TurnFacts) -> NextTurn | ReportNoProgress:
 
 def _has_no_step_left(facts: TurnFacts) -> bool:
     """Tell whether every step of the checklist is finished; a task without a checklist has none left."""
-    return all(step.status in FINISHED_STEP_STATUSES for step in facts.checklist)
+    return all(step.status in FINISHED_STEP_STATUSES and not step.stale for step in facts.checklist)
 
 
 def _find_checkpoint(facts: TurnFacts) -> int | None:

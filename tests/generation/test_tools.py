@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from core.errors import InvalidError, NotFoundError, RefusedError
 from core.tools import Effect
 from generation.orders.states import OrderState
-from generation.tools import budget_state, is_order, orders_state, outcome_input
+from generation.tools import budget_state, is_settled_order, orders_state, outcome_input
 from tests.generation.world import GenerationWorld
 
 
@@ -69,7 +69,7 @@ def test_the_model_is_shown_orders_outcomes_and_money(world: GenerationWorld) ->
     task = world.task()
     order = world.order(task, world.turn(task))
     with world.scope() as scope:
-        assert not is_order(scope, order.id)
+        assert not is_settled_order(scope, order.id, task.id)
         assert orders_state(scope, None) == {"orders": []}
     ended = world.follow(order)
     with world.scope() as scope:
@@ -84,8 +84,9 @@ def test_the_model_is_shown_orders_outcomes_and_money(world: GenerationWorld) ->
             "spent_today": "0.03",
             "currency": "USD",
         }
-        assert is_order(scope, order.id)
-        assert not is_order(scope, "order_nowhere")
+        assert is_settled_order(scope, order.id, task.id)
+        assert not is_settled_order(scope, order.id, "task_other")
+        assert not is_settled_order(scope, "order_nowhere", task.id)
 
 
 def test_a_task_that_has_no_provider_is_told_so(world: GenerationWorld) -> None:

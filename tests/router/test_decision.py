@@ -7,6 +7,7 @@ import pytest
 from router.decision import RouteDecision, RouteTarget, TaskOfObject, decide_without_model
 
 OLD, YOUNG, ENDED = TaskOfObject("old", True), TaskOfObject("young", True), TaskOfObject("ended", False)
+MAKER, ENDED_MAKER = TaskOfObject("maker", True, made_it=True), TaskOfObject("former", False, made_it=True)
 
 
 @pytest.mark.boundary(1)
@@ -17,6 +18,8 @@ OLD, YOUNG, ENDED = TaskOfObject("old", True), TaskOfObject("young", True), Task
         (RouteTarget(task_id="t", card_task_id="c", object_id="o", object_tasks=[OLD]), "explicit", "t", ()),
         (RouteTarget(card_task_id="c", object_id="o", object_tasks=[OLD]), "explicit", "c", ()),
         (RouteTarget(object_id="o", object_tasks=[OLD, YOUNG]), "object", "old", ("o",)),
+        (RouteTarget(object_id="o", object_tasks=[OLD, MAKER]), "object", "maker", ("o",)),
+        (RouteTarget(object_id="o", object_tasks=[ENDED_MAKER, OLD, YOUNG]), "object", "old", ("o",)),
         (RouteTarget(object_id="o", object_tasks=[ENDED, YOUNG]), "object", "young", ("o",)),
         (RouteTarget(object_id="o", object_tasks=[ENDED]), "object", "ended", ("o",)),
         (RouteTarget(object_id="o", object_tasks=None), "object", None, ()),

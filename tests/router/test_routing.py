@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy.exc import DBAPIError
@@ -42,6 +43,17 @@ def test_a_message_about_a_work_goes_to_the_task_that_made_it(store: Store) -> N
     message = world.route(world.say("bluer", to_object_id=work.id))
     assert message.task_id == maker.id
     assert world.stored_route(message)["level"] == "object"
+    assert model.requests == []
+
+
+def test_an_older_task_that_only_uses_a_work_does_not_get_the_message_about_it(store: Store) -> None:
+    world, model = scripted(store)
+    borrower = world.task("A film of what comes")
+    maker = world.task("Posters")
+    work = world.work("Poster 1", maker)
+    with store.database.transaction(store.workspace_id) as scope:
+        world.dependencies.works.link(scope, work.id, borrower.id)
+    assert world.route(world.say("bluer", to_object_id=work.id)).task_id == maker.id
     assert model.requests == []
 
 
@@ -222,9 +234,34 @@ def test_the_model_is_shown_tasks_works_words_and_thread(store: Store) -> None:
     world.route(world.say("what is this?", attachments=[attached.id]))
     facts = facts_in(model.requests[-1][0])
     assert [one["id"] for one in facts["tasks"]] == [task.id]
-    assert facts["tasks"][0]["objects"] == [{"id": work.id, "kind": "image", "title": "Poster 1"}]
+    (shown,) = facts["tasks"][0]["objects"]
+    assert (shown["id"], shown["kind"], shown["title"]) == (work.id, "image", "Poster 1")
     assert [one["text"] for one in facts["thread"]] == ["hello there, how are you?"]
     assert facts["message"]["attachments"][0]["id"] == attached.id
+
+
+def test_the_model_is_told_what_time_it_is_and_how_old_things_are(store: Store) -> None:
+    world, model = scripted(store, verdict("main"), verdict("main"))
+    task = world.task("Postcards")
+    world.work("Yesterday's picture", task)
+    world.route(world.say("hello there"))
+    store.clock.advance(timedelta(days=1))
+    today = world.work("Today's picture", task)
+    world.route(world.say("Turn yesterday's picture into a film"))
+
+    facts = facts_in(model.requests[-1][0])
+    now = datetime.fromisoformat(facts["now"]["time"])
+    assert now == store.clock.now().replace(second=0, microsecond=0)
+    assert facts["now"]["weekday"] == now.strftime("%A")
+    assert datetime.fromisoformat(facts["message"]["at"]) == now
+    assert now - datetime.fromisoformat(facts["thread"][0]["at"]) >= timedelta(hours=23)
+    older, newer = facts["tasks"][0]["objects"]
+    assert newer["id"] == today.id
+    assert (
+        datetime.fromisoformat(older["changed_at"]).date()
+        < now.date()
+        == datetime.fromisoformat(newer["changed_at"]).date()
+    )
 
 
 def test_older_tasks_are_found_by_their_words(store: Store) -> None:

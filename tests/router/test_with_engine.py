@@ -20,7 +20,7 @@ from core.events import Bell, MessageReceived
 from core.orchestrator.bells import InngestBells
 from core.orchestrator.engine import Engine
 from functions.route_message import route_message
-from runtime.dependencies import RuntimeDependencies
+from runtime.dependencies import InputSources, RuntimeDependencies
 from runtime.inbox import messages
 from runtime.inbox.messages import Message
 from tests.model.standin import order_fault, request_log, running_standin
@@ -73,7 +73,7 @@ def parts_of(world: RouterWorld) -> RouterAppDependencies:
         task_tools=(),
         main_tools=(),
         state_sources=(),
-        inputs={},
+        inputs=InputSources({}, lambda _scope, object_id, _at: {"id": object_id}),
         open_orders=lambda _scope, _task_id: (),
         lease=second,
         patience=second,

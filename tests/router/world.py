@@ -77,7 +77,7 @@ class RouterWorld:
                 media_type="image/png",
                 size=10,
                 sha256="0" * 64,
-                created_by="test",
+                created_by=f"person:{self.store.person_id}" if task is None else f"task:{task.id}",
                 cause=scope.ids.new("cause"),
                 task_id=None if task is None else task.id,
             )

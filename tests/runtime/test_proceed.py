@@ -53,6 +53,8 @@ FACTS = TurnFacts(
         # Open steps and a silent model: the runtime goes on
         pytest.param(FACTS, NextTurn(), marks=pytest.mark.boundary(43)),
         (replace(FACTS, checklist=(DONE,)), EndTask()),
+        # Done, but what it was built on was set back
+        (replace(FACTS, checklist=(DONE, replace(DONE, n=2, stale=True))), NextTurn()),
         (replace(FACTS, checklist=()), EndTask()),
         (replace(FACTS, finished=True), EndTask()),
         (replace(FACTS, kind="light"), EndTask()),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
 
 import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict
 
 from core.llm.scripted_model import ScriptedModel
 from core.tools import CallContext, Effect, Tool, ToolResult
-from runtime.dependencies import RuntimeDependencies
+from runtime.dependencies import InputSources, RuntimeDependencies
 from runtime.inbox import inbox, messages
 from runtime.inbox.turn_queue import queue_main_turn
 from runtime.loop import decision, entry, tool_call, turn_end
@@ -26,6 +25,7 @@ from runtime.tools.question import AskUser
 from runtime.turns import rows
 from runtime.turns.rows import Turn
 from tests.support.databases import Store
+from workspace.state import describe_object
 
 LEASE = timedelta(seconds=30)
 
@@ -71,7 +71,7 @@ def runtime_dependencies(
 ) -> RuntimeDependencies:
     core: tuple[Tool, ...] = (SetBrief(), CreateChecklist(), UpdateChecklist({}), AskUser(), Finish())
     looking: tuple[Tool, ...] = (ReadTask(), ListTasks(), CheckCall(), ReadBack())
-    inputs: Mapping[str, Any] = {"outcome": lambda _scope, ref: {"kind": "outcome", "order_id": ref}}
+    inputs = InputSources({"outcome": lambda _scope, ref: {"kind": "outcome", "order_id": ref}}, describe_object)
     return RuntimeDependencies(
         database=store.database,
         model=model,
@@ -99,11 +99,20 @@ def new_task(store: Store, goal: str = "Three posters", kind: str = "persistent"
         )
 
 
-def post_words(store: Store, task_id: str, text: str) -> str:
+def post_words(
+    store: Store, task_id: str, text: str, *, attachments: Sequence[str] = (), to_object_id: str | None = None
+) -> str:
     """A person's message, received and delivered to a task; answers its id."""
     with store.database.transaction(store.workspace_id) as scope:
         message = messages.receive_message(
-            scope, person_id=store.person_id, asked_by="person", channel_id=None, text=text, to_task_id=task_id
+            scope,
+            person_id=store.person_id,
+            asked_by="person",
+            channel_id=None,
+            text=text,
+            attachments=attachments,
+            to_task_id=task_id,
+            to_object_id=to_object_id,
         )
         messages.set_message_state(
             scope, message.id, MessageState.DELIVERED, was=(MessageState.RECEIVED,), task_id=task_id
@@ -147,11 +156,16 @@ def drive_turn(made: RuntimeDependencies, store: Store, turn_id: str, run_id: st
     raise AssertionError(f"the turn took more than {most} decisions")
 
 
-def main_turn(store: Store, text: str) -> tuple[str, str]:
+def main_turn(store: Store, text: str, *, to_object_id: str | None = None) -> tuple[str, str]:
     """A person's message with Main's turn for it, queued; answers their ids."""
     with store.database.transaction(store.workspace_id) as scope:
         message = messages.receive_message(
-            scope, person_id=store.person_id, asked_by="person", channel_id=None, text=text
+            scope,
+            person_id=store.person_id,
+            asked_by="person",
+            channel_id=None,
+            text=text,
+            to_object_id=to_object_id,
         )
         messages.set_message_state(scope, message.id, MessageState.ROUTED, was=(MessageState.RECEIVED,))
         turn_id = queue_main_turn(scope, message)

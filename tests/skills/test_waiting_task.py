@@ -157,7 +157,7 @@ def test_a_version_that_falls_after_its_write_was_answered_is_told_to_its_task(s
     turn = newest_turn(store, task_id)
     assert turn.status == "queued"
     made = runtime_dependencies(store, ScriptedModel(says("I see.")))
-    made = replace(made, inputs={**made.inputs, InputKind.SKILL: authors.read_refused_input})
+    made = replace(made, inputs=replace(made.inputs, by_kind={InputKind.SKILL: authors.read_refused_input}))
     assert drive_turn(made, store, turn.id) == "completed"
     asked = str(made.model.requests[0][0]) if isinstance(made.model, ScriptedModel) else ""
     assert '"stage": "refused"' in asked

@@ -22,7 +22,7 @@ from workspace.access import WorkspaceAccess
 from workspace.assets import Assets
 from workspace.deleting import WORKSPACE_CARD_ANSWERS
 from workspace.edits import TextEdit
-from workspace.state import is_object, object_input, objects_state
+from workspace.state import is_object_of_task, object_input, objects_state
 from workspace.tools import workspace_tools
 
 TEXT = "# Storyboard\n\nShot 2: harbour.\n\nShot 5: crowd.\n"
@@ -344,8 +344,9 @@ def test_a_handed_object_is_known_as_it_was_handed(room: Room) -> None:
         assert objects_state(scope, "task_b")["changes"] == [{"object_id": object_id, "from": 1, "to": 2}]
         assert objects.get_object(scope, object_id).task_ids == ("author", "task_b")
         assert [work["id"] for work in objects_state(scope, None)["objects"]] == [object_id]
-        assert is_object(scope, object_id)
-        assert not is_object(scope, "order_1")
+        assert is_object_of_task(scope, object_id, "task_b")
+        assert not is_object_of_task(scope, object_id, "task_c")
+        assert not is_object_of_task(scope, "order_1", "task_b")
         assert object_input(scope, f"{object_id}:1") == {
             "kind": "object",
             "object_id": object_id,
