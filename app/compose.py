@@ -61,7 +61,7 @@ from skills.tools import AgentSkillFolder, skill_tools
 from workspace import objects
 from workspace.assets import Assets
 from workspace.deleting import WORKSPACE_CARD_ANSWERS
-from workspace.reading_tools import ListObjects
+from workspace.reading_tools import ListObjects, ReadObject
 from workspace.state import (
     describe_object,
     is_object_of_task,
@@ -71,6 +71,9 @@ from workspace.state import (
     versions_of_call,
 )
 from workspace.tools import workspace_tools
+
+_TASK_SOURCES = (orders_state, objects_state)
+"""What `read_task` tells of a task beside the runtime's own rows."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,8 @@ class AppDependencies:
     def _main_tools(self) -> tuple[Tool, ...]:
         return (
             ListTasks(),
-            ReadTask(),
+            ReadTask(_TASK_SOURCES),
+            ReadObject(self.assets),
             ListObjects(),
             ListModels(self.capabilities),
             *memory_tools(self.search, self.memory.within),
@@ -167,7 +171,7 @@ class AppDependencies:
             CreateChecklist(),
             UpdateChecklist({"object": is_object_of_task, "order": is_settled_order}),
             AskUser(),
-            ReadTask(),
+            ReadTask(_TASK_SOURCES),
             ReadBack(),
             CheckCall((versions_of_call, orders_of_call, skill_effects.describe_call_versions)),
             Finish(),

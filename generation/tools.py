@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from core.clock import to_local_minute
 from core.database import Scope
 from core.errors import NotFoundError, RefusedError
 from core.tools import CallContext, Effect, Tool, ToolResult
@@ -19,7 +20,14 @@ from generation.orders.draft import (
     build_order_request,
 )
 from generation.orders.end import cancel_order
-from generation.orders.order import Order, get_order, list_call_orders, list_recent_orders
+from generation.orders.order import (
+    Order,
+    OrderTotal,
+    count_recent_orders,
+    get_order,
+    list_call_orders,
+    list_recent_orders,
+)
 from generation.orders.states import OrderState
 from generation.providers.capabilities import Capabilities, ListedOffer, choose_seconds
 from runtime.cards.cards import Card
@@ -30,14 +38,32 @@ SHOWN_ORDERS = 50
 
 
 def orders_state(scope: Scope, task_id: str | None) -> Mapping[str, Any]:
-    """Return `orders`, the newest of the task, oldest first; none for Main."""
+    """Return `orders`: the newest of the task, oldest first; for Main, how many each task has in which state."""
     if task_id is None:
-        return {"orders": []}
+        return {"orders": [_total_fields(one) for one in count_recent_orders(scope)]}
+    zone = scope.read_time_zone()
     return {
         "orders": [
-            {**_order_fields(order), "call_id": order.call_id}
+            {
+                **_order_fields(order),
+                "call_id": order.call_id,
+                "ordered_at": to_local_minute(order.created_at, zone),
+                "progress": order.progress,
+                "quote": str(order.quote),
+                "charge": None if order.charge is None else str(order.charge),
+            }
             for order in list_recent_orders(scope, task_id, SHOWN_ORDERS)
         ]
+    }
+
+
+def _total_fields(total: OrderTotal) -> dict[str, Any]:
+    return {
+        "task_id": total.task_id,
+        "state": total.state.value,
+        "count": total.count,
+        "charged": str(total.charged),
+        "currency": total.currency,
     }
 
 
@@ -215,7 +241,7 @@ def _order_result(order: Order) -> dict[str, Any]:
 
 def _card_result(card: Card) -> dict[str, Any]:
     state = "waiting_for_approval" if card.state == CardState.OPEN else card.answer_option or card.state
-    return {"card_id": card.id, "state": state}
+    return {"card_id": card.id, "state": state, "asks": card.title, "reason": card.body}
 
 
 def _offer_result(listed: ListedOffer) -> dict[str, Any]:

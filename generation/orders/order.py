@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -16,7 +16,9 @@ from core.sql import statements
 from generation.orders.billing import AgreedPrice, Bill, Contest, describe_contest
 from generation.orders.states import OPEN_ORDER_STATES, OrderState
 from generation.tables import orders
+from runtime.tables import tasks
 
+_TASKS_COUNTED = 20
 _NEWEST_OF_TASK = (
     statements.select(orders)
     .where(orders.c.task_id == sa.bindparam("task"))
@@ -147,6 +149,31 @@ def find_order_by_job(scope: Scope, provider: str, upstream_id: str) -> Order | 
 def list_recent_orders(scope: Scope, task_id: str, limit: int) -> list[Order]:
     """Return the task's newest orders, oldest first; those of one decision in the order of their calls."""
     return [order_of(row) for row in reversed(scope.rows(_NEWEST_OF_TASK, task=task_id, most=limit))]
+
+
+@dataclass(frozen=True)
+class OrderTotal:
+    """How many orders of a task are in a state, and what they were charged in all."""
+
+    task_id: str
+    state: OrderState
+    count: int
+    charged: Decimal
+    currency: str
+
+
+def count_recent_orders(scope: Scope) -> list[OrderTotal]:
+    """Count the orders of the tasks with the newest activity, by task and state."""
+    recent = scope.select(tasks.c.id).order_by(tasks.c.updated_at.desc(), tasks.c.id.desc()).limit(_TASKS_COUNTED)
+    query = scope.select(orders.c.task_id, orders.c.state, orders.c.charge, orders.c.currency).where(
+        orders.c.task_id.in_([row.id for row in scope.rows(recent)])
+    )
+    found: dict[tuple[str, str], OrderTotal] = {}
+    for row in scope.rows(query.order_by(orders.c.task_id, orders.c.created_at)):
+        key = (row.task_id, row.state)
+        before = found.get(key, OrderTotal(row.task_id, OrderState(row.state), 0, Decimal(0), row.currency))
+        found[key] = replace(before, count=before.count + 1, charged=before.charged + (row.charge or 0))
+    return list(found.values())
 
 
 def list_open_order_ids(scope: Scope, task_id: str) -> list[str]:

@@ -50,6 +50,7 @@ def _request_for_task(
     tail = _frame_state(state.task_state(scope, task, dependencies.state_sources))
     if items:
         tail += "\n" + state.frame_inputs(state.render_inputs(scope, items, dependencies.inputs))
+    tail += f"\n{system_prompt.TASK_REQUEST}"
     return _assemble(system_prompt.TASK_PROMPT, past.messages, past.digest, tail, dependencies.tools_for(task.id))
 
 
@@ -83,6 +84,7 @@ def _request_for_main(scope: Scope, turn: Turn, dependencies: RuntimeDependencie
     tail = _frame_state(state.main_state(scope, question.language or "en", dependencies.state_sources))
     if not steps:
         tail += "\n" + entry
+    tail += f"\n{system_prompt.MAIN_REQUEST}"
     return _assemble(
         system_prompt.MAIN_PROMPT, past, _digest(state.dump_json(past)), tail, dependencies.tools_for(None)
     )

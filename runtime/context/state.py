@@ -140,7 +140,7 @@ def task_state(scope: Scope, task: Task, sources: Sequence[StateSource]) -> dict
             }
             for step in checklist.list_checklist(scope, task.id)
         ],
-        "waiting_on": _wait_state(scope, task.id),
+        "waiting_on": wait_state(scope, task.id),
         "open_cards": [
             {"id": card.id, "kind": card.kind, "title": card.title} for card in cards.list_open_cards(scope, task.id)
         ],
@@ -151,7 +151,12 @@ def task_state(scope: Scope, task: Task, sources: Sequence[StateSource]) -> dict
 
 
 def main_state(scope: Scope, language: str, sources: Sequence[StateSource]) -> dict[str, Any]:
-    """Read the state of the main thread as the model is shown it: tasks, open cards, and what the sources add."""
+    """Read the state of the main thread as the model is shown it: tasks, open cards, and what the sources add.
+
+    It has what a person asks about: what each task is doing, why, what it waits for and how far it is.
+    """
+    listed = tasks.list_tasks(scope, limit=20)
+    progress = checklist.count_progress(scope, [task.id for task in listed])
     state: dict[str, Any] = {
         "thread": "main",
         "now": describe_now(scope.now, scope.read_time_zone()),
@@ -163,12 +168,16 @@ def main_state(scope: Scope, language: str, sources: Sequence[StateSource]) -> d
                 "kind": task.kind,
                 "goal": task.goal[:LONGEST_LISTED_GOAL],
                 "status": task.status,
+                "reason": task.reason,
+                "waiting_on": wait_state(scope, task.id),
+                "checklist": progress.get(task.id),
                 "updated_at": _local(scope, task.updated_at),
             }
-            for task in tasks.list_tasks(scope, limit=20)
+            for task in listed
         ],
         "open_cards": [
-            {"id": card.id, "kind": card.kind, "title": card.title} for card in cards.list_open_cards(scope)
+            {"id": card.id, "kind": card.kind, "title": card.title, "task_id": card.task_id}
+            for card in cards.list_open_cards(scope)
         ],
     }
     for source in sources:
@@ -176,6 +185,9 @@ def main_state(scope: Scope, language: str, sources: Sequence[StateSource]) -> d
     return state
 
 
-def _wait_state(scope: Scope, task_id: str) -> dict[str, Any] | None:
-    wait = waits.find_wait(scope, task_id)
-    return None if wait is None else {"type": wait.kind, "refs": wait.refs, "since": _local(scope, wait.created_at)}
+def wait_state(scope: Scope, task_id: str) -> dict[str, Any] | None:
+    """Describe what a task waits for, and since when; None when it waits for nothing."""
+    wait = waits.read_open_wait(scope, task_id)
+    if wait is None:
+        return None
+    return {"type": wait.kind, "who": wait.who, "refs": wait.refs, "since": _local(scope, wait.created_at)}

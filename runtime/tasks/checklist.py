@@ -67,6 +67,18 @@ def list_checklist(scope: Scope, task_id: str) -> list[ChecklistStep]:
     return [_step_from_row(row) for row in scope.rows(_OF_TASK, task=task_id)]
 
 
+def count_progress(scope: Scope, task_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Count the steps of each task that has a checklist: `done`, of which a stale one is none, and `of` all."""
+    finished = sa.and_(checklist_steps.c.status.in_(FINISHED_STEP_STATUSES), ~checklist_steps.c.stale)
+    query = scope.select(
+        checklist_steps.c.task_id,
+        sa.func.count().label("all_steps"),
+        sa.func.count().filter(finished).label("finished"),
+    ).where(checklist_steps.c.task_id.in_(task_ids))
+    rows = scope.rows(query.group_by(checklist_steps.c.task_id)) if task_ids else []
+    return {row.task_id: {"done": row.finished, "of": row.all_steps} for row in rows}
+
+
 def read_plan_number(scope: Scope, task_id: str) -> int:
     """Return the number of the current plan; 0 where there is none."""
     return max((step.plan for step in list_checklist(scope, task_id)), default=0)

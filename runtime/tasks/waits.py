@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from core.database import Scope
 from core.sql import statements
-from runtime.statuses import WaitKind
+from runtime.statuses import CardState, WaitKind
 from runtime.tables import cards, waits
 
 _WHO = {WaitKind.GENERATION: "the generation service", WaitKind.CARD: "you"}
@@ -54,6 +54,20 @@ def _wait_from_row(row: sa.Row[Any]) -> TaskWait:
 def find_wait(scope: Scope, task_id: str) -> TaskWait | None:
     row = scope.first(_CURRENT, task=task_id)
     return None if row is None else _wait_from_row(row)
+
+
+def read_open_wait(scope: Scope, task_id: str) -> TaskWait | None:
+    """Read what the task still waits for, to be told: of several cards the open ones, and nothing once none is open.
+
+    The wait itself ends with the next turn, which reads the answers.
+    """
+    wait = find_wait(scope, task_id)
+    if wait is None or wait.kind != WaitKind.CARD:
+        return wait
+    still = scope.select(cards.c.id).where(cards.c.id.in_(wait.refs), cards.c.state == CardState.OPEN)
+    open_cards = {row.id for row in scope.rows(still)}
+    refs = tuple(ref for ref in wait.refs if ref in open_cards)
+    return replace(wait, refs=refs, deadline=_first_to_expire(scope, refs)) if refs else None
 
 
 def begin_wait(scope: Scope, task_id: str, turn_id: str, kind: WaitKind, refs: Sequence[str]) -> None:

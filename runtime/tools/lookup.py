@@ -9,11 +9,14 @@ from typing import Annotated, Any
 import sqlalchemy as sa
 from pydantic import Field
 
+from core.clock import to_local_minute
 from core.database import Scope
 from core.errors import NotFoundError
 from core.tools import CallContext, Effect, ToolResult
+from runtime.cards import cards
+from runtime.context.state import wait_state
 from runtime.inbox import messages
-from runtime.ports import EffectsOfCall
+from runtime.ports import EffectsOfCall, StateSource
 from runtime.statuses import CallStatus
 from runtime.tables import cards as cards_table
 from runtime.tables import messages as messages_table
@@ -60,14 +63,21 @@ class ReadTaskArguments(CoreToolArguments):
 
 
 class ReadTask:
-    """Read a task with its checklist and last messages."""
+    """Read a task: what it is to do, how far it is, what it waits for, and what was last said."""
 
     name = "read_task"
     domain = "core"
     effect = Effect.READ
     repeatable = True
-    description = "Read a task: goal, brief, status, checklist and the last messages. Without an id: your own."
+    description = (
+        "Read a task: goal, brief, status and its reason, checklist, what it waits for, open cards, orders, works and "
+        "the last messages. Without an id: your own."
+    )
     arguments = ReadTaskArguments
+
+    def __init__(self, sources: Sequence[StateSource] = ()) -> None:
+        """Take `sources`, which read what the rooms above the runtime know of a task."""
+        self._sources = sources
 
     def run(self, call: CallContext, arguments: ReadTaskArguments) -> ToolResult:
         wanted = arguments.task_id or call.task_id
@@ -75,23 +85,30 @@ class ReadTask:
             raise NotFoundError("Main is no task: name one by its task_id")
         with call.reading() as scope:
             task = tasks.get_task(scope, wanted)
-            last_messages = [
-                {"author": m.author, "text": m.text[:1000]}
-                for m in messages.list_task_messages(scope, wanted, limit=10)
-            ]
-            steps = [{"n": s.n, "title": s.title, "status": s.status} for s in checklist.list_checklist(scope, wanted)]
-        return ToolResult(
-            {
+            zone = scope.read_time_zone()
+            content: dict[str, Any] = {
                 "id": task.id,
                 "kind": task.kind,
                 "goal": task.goal,
                 "brief": task.brief,
                 "status": task.status,
                 "reason": task.reason,
-                "checklist": steps,
-                "messages": last_messages,
+                "checklist": [
+                    {"n": s.n, "title": s.title, "status": s.status} for s in checklist.list_checklist(scope, wanted)
+                ],
+                "waiting_on": wait_state(scope, wanted),
+                "open_cards": [
+                    {"id": card.id, "kind": card.kind, "title": card.title}
+                    for card in cards.list_open_cards(scope, wanted)
+                ],
+                "messages": [
+                    {"author": m.author, "at": to_local_minute(m.created_at, zone), "text": m.text[:1000]}
+                    for m in messages.list_task_messages(scope, wanted, limit=10)
+                ],
             }
-        )
+            for source in self._sources:
+                content.update(source(scope, wanted))
+        return ToolResult(content)
 
 
 class ListTasksArguments(CoreToolArguments):

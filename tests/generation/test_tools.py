@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 
 import pytest
@@ -70,10 +71,15 @@ def test_the_model_is_shown_orders_outcomes_and_money(world: GenerationWorld) ->
     order = world.order(task, world.turn(task))
     with world.scope() as scope:
         assert not is_settled_order(scope, order.id, task.id)
-        assert orders_state(scope, None) == {"orders": []}
+        (total,) = orders_state(scope, None)["orders"]
+        assert (total["task_id"], total["state"], total["count"], total["charged"]) == (task.id, "ordered", 1, "0")
     ended = world.follow(order)
     with world.scope() as scope:
+        (total,) = orders_state(scope, None)["orders"]
+        assert (total["state"], total["count"], total["charged"]) == ("succeeded", 1, "0.03")
         (shown,) = orders_state(scope, task.id)["orders"]
+        assert (shown["progress"], shown["quote"], shown["charge"]) == (1.0, "0.03", "0.03")
+        assert datetime.fromisoformat(shown["ordered_at"]) == order.created_at.replace(second=0, microsecond=0)
         assert (shown["id"], shown["state"], shown["call_id"]) == (order.id, OrderState.SUCCEEDED.value, order.call_id)
         outcome = outcome_input(scope, order.id)
         assert outcome["kind"] == "outcome"

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -165,6 +165,46 @@ def test_the_model_is_told_the_time_of_the_person_in_the_tail(store: Store, zone
         assert _state_in(_sent(model, n)[-1])["now"] == expected
         assert _inputs_in(_sent(model, n)[-1])[0]["at"] == expected["time"]
         assert expected["time"] not in str(_sent(model, n)[0]["content"])
+
+
+def test_main_is_told_what_each_task_does_and_why(store: Store) -> None:
+    task, blocked = new_task(store, "Posters"), new_task(store, "Film")
+    proof = post_words(store, task.id, "go")
+    plan = ("create_checklist", json.dumps({"steps": [{"title": "Brief"}, {"title": "Draw"}]}))
+    done = {"n": 1, "status": "done", "evidence": [{"kind": "message", "id": proof}]}
+    ask = ("ask_user", json.dumps({"kind": "choice", "title": "Which?", "options": [{"id": "a", "label": "A"}]}))
+    model = ScriptedModel(says("", plan, ("update_checklist", json.dumps({"changes": [done]})), ask), says("Asked."))
+    drive_turn(runtime_dependencies(store, model), store, newest_turn(store, task.id).id)
+    with store.database.transaction(store.workspace_id) as scope:
+        tasks.set_task_fields(scope, blocked.id, status="blocked", reason="the model is away")
+    _, turn_id = main_turn(store, "What are you doing, and why?")
+    look = ("read_task", json.dumps({"task_id": task.id}))
+    model = ScriptedModel(says("", look), says("ok"))
+    drive_turn(runtime_dependencies(store, model), store, turn_id)
+
+    state = _state_in(_sent(model, 0)[-1])
+    shown = {one["id"]: one for one in state["tasks"]}
+    assert shown[task.id]["checklist"] == {"done": 1, "of": 2}
+    assert (shown[task.id]["waiting_on"]["type"], shown[task.id]["waiting_on"]["who"]) == ("card", "you")
+    assert datetime.fromisoformat(shown[task.id]["waiting_on"]["since"]) == store.clock.now()
+    assert (shown[blocked.id]["reason"], shown[blocked.id]["checklist"]) == ("the model is away", None)
+    (card,) = state["open_cards"]
+    assert (card["task_id"], card["title"]) == (task.id, "Which?")
+    read = next(json.loads(one["content"]) for one in _sent(model) if one["role"] == "tool")
+    assert read["waiting_on"]["refs"] == [card["id"]]
+    assert [one["id"] for one in read["open_cards"]] == [card["id"]]
+
+
+def test_a_request_ends_with_what_is_asked(store: Store) -> None:
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    model = ScriptedModel(says("", ("note", '{"text": "x"}')), says("ok"), says("Hello."))
+    drive_turn(runtime_dependencies(store, model, Note()), store, newest_turn(store, task.id).id)
+    _, turn_id = main_turn(store, "Hello?")
+    drive_turn(runtime_dependencies(store, model), store, turn_id)
+
+    last_lines = [str(_sent(model, n)[-1]["content"]).splitlines()[-1] for n in range(3)]
+    assert last_lines == ["Decide the next step.", "Decide the next step.", "Answer the last input."]
 
 
 def test_main_message_cannot_open_or_close_a_frame(store: Store) -> None:

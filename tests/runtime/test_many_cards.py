@@ -100,6 +100,24 @@ def test_question_behind_many_results_still_holds_the_task(store: Store) -> None
     assert wait.refs == (question.id,)
 
 
+def test_an_answered_question_is_waited_for_no_more(store: Store) -> None:
+    task = new_task(store)
+    post_words(store, task.id, "go")
+    first, second = _ask(store, task.id, many=2)
+    model = ScriptedModel(says("ok"), says("Thank you."))
+    drive_turn(runtime_dependencies(store, model), store, newest_turn(store, task.id).id)
+
+    for card, left in ((first, (second.id,)), (second, None)):
+        with store.database.transaction(store.workspace_id) as scope:
+            answer_card(scope, card.id, "a", None, store.person_id, CardAnswers())
+        with store.database.reading(store.workspace_id) as scope:
+            wait = waits.read_open_wait(scope, task.id)
+        assert (None if wait is None else wait.refs) == left
+
+    drive_turn(runtime_dependencies(store, model), store, newest_turn(store, task.id).id, "run-2")
+    assert '"waiting_on": null' in str(model.requests[-1][0][-1]["content"])
+
+
 def test_question_of_a_dropped_step_goes_with_it_behind_many_others(store: Store) -> None:
     task = new_task(store)
     post_words(store, task.id, "go")

@@ -160,7 +160,7 @@ def objects_of_task(scope: Scope, task_id: str) -> list[objects.Object]:
 
 
 def _waiting_on(scope: Scope, task_id: str) -> Waiting | None:
-    wait = waits.find_wait(scope, task_id)
+    wait = waits.read_open_wait(scope, task_id)
     if wait is None:
         return None
     return {
