@@ -1,7 +1,9 @@
 """A real Flask app with the real SDK, served from a thread of the test."""
 
 import json
+import socket
 import threading
+import time
 import urllib.request
 from typing import Any
 
@@ -11,6 +13,23 @@ import inngest.flask
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from tests.engine.engine_process import free_port
+
+
+def _bound(port: int, within: float = 30) -> socket.socket:
+    """Take the port again; while nobody listened, the machine may have lent it to an outgoing connection."""
+    ends = time.monotonic() + within
+    while True:
+        taken = socket.socket()
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind(("127.0.0.1", port))
+            taken.listen(128)
+            return taken
+        except OSError:
+            taken.close()
+            if time.monotonic() > ends:
+                raise
+            time.sleep(0.05)
 
 
 class AppServer:
@@ -29,7 +48,8 @@ class AppServer:
         inngest.flask.serve(self._flask, client, functions, serve_origin=origin)
 
     def start(self) -> "AppServer":
-        self._server = make_server("127.0.0.1", self.port, self._answer, threaded=True)
+        with _bound(self.port) as bound:
+            self._server = make_server("127.0.0.1", self.port, self._answer, threaded=True, fd=bound.fileno())
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 

@@ -163,13 +163,19 @@ def test_an_invoke_that_lasts_too_long_is_an_error_of_the_step(engine: EnginePro
 
 
 def group_function(
-    client: inngest.Inngest, mode: inngest.ParallelMode, requests: list[bool], order: list[str]
+    client: inngest.Inngest, mode: inngest.ParallelMode, requests: list[bool], order: list[str], *, behind: str
 ) -> inngest.Function[Any]:
+    """Two chains of two steps; the first step of the second chain takes until the step `behind` has run."""
+
     @client.create_function(fn_id="fn", trigger=inngest.TriggerEvent(event=f"{client.app_id}/go"), retries=0)
     def fn(ctx: inngest.ContextSync) -> None:
         requests.append(True)
 
         def slow(name: str) -> None:
+            # Not for a fixed time: on a busy machine a round trip takes longer than any.
+            ends = time.monotonic() + 20
+            while behind not in order and time.monotonic() < ends:
+                time.sleep(0.01)
             time.sleep(0.3)
             order.append(name)
 
@@ -191,7 +197,7 @@ def test_a_group_that_waits_is_asked_once_all_its_steps_are_done(engine: EngineP
     client = make_client(engine)
     requests: list[bool] = []
     order: list[str] = []
-    serve(engine, client, [group_function(client, inngest.ParallelMode.WAIT, requests, order)])
+    serve(engine, client, [group_function(client, inngest.ParallelMode.WAIT, requests, order, behind="a.1")])
     # When it runs
     assert engine.ended_run(send(engine, client))["status"] == "Completed"
     # Then the second steps start together, and seven requests were made
@@ -204,7 +210,7 @@ def test_a_racing_group_is_asked_after_each_step(engine: EngineProcess, serve: S
     client = make_client(engine)
     requests: list[bool] = []
     order: list[str] = []
-    serve(engine, client, [group_function(client, inngest.ParallelMode.RACE, requests, order)])
+    serve(engine, client, [group_function(client, inngest.ParallelMode.RACE, requests, order, behind="a.2")])
     # When it runs
     assert engine.ended_run(send(engine, client))["status"] == "Completed"
     # Then the quick chain runs ahead, and nine requests were made
