@@ -240,8 +240,10 @@ def _order_result(order: Order) -> dict[str, Any]:
 
 
 def _card_result(card: Card) -> dict[str, Any]:
-    state = "waiting_for_approval" if card.state == CardState.OPEN else card.answer_option or card.state
-    return {"card_id": card.id, "state": state, "asks": card.title, "reason": card.body}
+    """Tell the model of a card: an open one with the amount and the reason it asks for."""
+    if card.state != CardState.OPEN:
+        return {"card_id": card.id, "state": card.answer_option or card.state}
+    return {"card_id": card.id, "state": "waiting_for_approval", "asks": card.title, "reason": card.body}
 
 
 def _offer_result(listed: ListedOffer) -> dict[str, Any]:

@@ -110,7 +110,10 @@ def test_cost_above_the_free_amount_opens_a_card_and_starts_no_job(world: Genera
     result = world.call(task, fence, 1, 0)
 
     card = world.cards(task)[0]
-    assert result.content == {"card_id": card.id, "state": "waiting_for_approval"}
+    told = {"asks": card.title, "reason": card.body}
+    assert result.content == {"card_id": card.id, "state": "waiting_for_approval", **told}
+    assert "0.40 USD" in card.title
+    assert "goes without asking" in card.body
     assert (card.kind, [option["id"] for option in card.options]) == ("quote", ["approve", "refuse"])
     assert card.quote is not None
     assert (card.quote["amount"], card.quote["currency"], len(card.quote["lines"])) == ("0.40", "USD", 1)

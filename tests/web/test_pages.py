@@ -421,7 +421,7 @@ def test_what_a_model_wrote_can_do_nothing(page: Page, site: Site) -> None:
     assert far == []
 
 
-def test_a_document_is_edited_and_a_newer_one_is_not_overwritten(page: Page, site: Site) -> None:
+def test_a_document_is_edited_and_what_comes_meanwhile_is_announced(page: Page, site: Site) -> None:
     # Given a document's page
     rows = insert_workspace_rows(site)
     path = f"/api/v1/objects/{rows.document_id}"
@@ -434,17 +434,93 @@ def test_a_document_is_edited_and_a_newer_one_is_not_overwritten(page: Page, sit
     page.get_by_text("Only dawn").first.wait_for()
     assert site.get(path)["version"] == 2
 
-    # And, before another change here, somewhere else
+    # And, during another change here, somewhere else
     page.get_by_text("Edit", exact=True).click()
-    page.route("**/objects/*", lambda route: route.abort() if route.request.method == "GET" else route.continue_())
-    site.client.put(path, json={"content": "theirs"}, headers={"If-Match": "2"})
+    assert page.locator("#edit-text").input_value() == "# Shot list\n\nOnly dawn"
     page.locator("#edit-text").fill("mine")
-    page.get_by_role("button", name="Save as version 3").click()
+    site.client.put(path, json={"content": "theirs"}, headers={"If-Match": "2"})
 
-    # Then the page says so, and keeps the words
+    # Then the page announces it beside the field, whose base stays the one it began with
+    page.get_by_text("Version 3 came meanwhile.").wait_for()
+    assert page.locator("[data-edit]").get_attribute("data-base") == "2"
+    assert str(page.get_by_role("link", name="See version 3").get_attribute("href")).endswith("?version=3")
+
+    # And saving is refused and keeps the words
+    page.get_by_role("button", name="Save as version 3").click()
     page.get_by_text("Version 3 came in between").wait_for()
     assert page.locator("#edit-text").input_value() == "mine"
     assert site.client.get(f"{path}/content").text == "theirs"
+
+    # Until the person says that theirs goes on top
+    page.get_by_role("button", name="Keep mine").click()
+    assert page.get_by_text("Version 3 came meanwhile.").is_hidden()
+    page.get_by_role("button", name="Save as version 4").click()
+    page.locator(".paper").get_by_text("mine").wait_for()
+    assert site.client.get(f"{path}/content").text == "mine"
+    assert site.client.get(f"{path}/content?version=3").text == "theirs"
+
+
+def test_a_task_that_is_stopped_takes_no_more_words_at_once(page: Page, site: Site) -> None:
+    rows = insert_workspace_rows(site)
+    sign_in(page, site, f"/tasks/{rows.task_id}")
+    page.locator("#composer textarea").fill("one more please")
+
+    site.client.post(f"/api/v1/tasks/{rows.task_id}/stop", json={})
+
+    page.get_by_text("This task is stopped and takes no more messages.").wait_for()
+    assert page.locator("#composer").count() == 0
+
+
+@pytest.mark.parametrize("width", [900, 1024, 1180, 1600])
+def test_the_composer_of_a_task_stays_off_the_right_column(page: Page, site: Site, width: int) -> None:
+    rows = insert_workspace_rows(site)
+    page.set_viewport_size({"width": width, "height": 800})
+    sign_in(page, site, f"/tasks/{rows.task_id}")
+
+    composer = page.locator("#composer").bounding_box()
+    left, right = page.locator(".talking").bounding_box(), page.locator(".columns > .facts").bounding_box()
+    assert composer is not None
+    assert left is not None
+    assert right is not None
+    assert composer["x"] + composer["width"] <= left["x"] + left["width"] + 1
+    assert right["x"] >= left["x"] + left["width"] or right["y"] >= left["y"] + left["height"]
+    if width <= 1180 and right["y"] == left["y"]:
+        assert abs(composer["x"] + composer["width"] - left["x"] - left["width"]) <= 1
+
+
+def test_an_edit_that_has_not_begun_takes_the_newest_text(page: Page, site: Site) -> None:
+    rows = insert_workspace_rows(site)
+    sign_in(page, site, f"/objects/{rows.document_id}")
+
+    site.client.put(f"/api/v1/objects/{rows.document_id}", json={"content": "theirs"}, headers={"If-Match": "1"})
+    page.locator(".paper").get_by_text("theirs").wait_for()
+    page.get_by_text("Edit", exact=True).click()
+
+    assert page.locator("#edit-text").input_value() == "theirs"
+    page.get_by_role("button", name="Save as version 3").wait_for()
+
+
+def test_two_pages_that_edit_one_document_lose_nothing(page: Page, site: Site) -> None:
+    # Given one document open for editing twice
+    rows = insert_workspace_rows(site)
+    path = f"/api/v1/objects/{rows.document_id}"
+    sign_in(page, site, f"/objects/{rows.document_id}")
+    other = page.context.new_page()
+    other.goto(page.url)
+    for one in (page, other):
+        one.get_by_text("Edit", exact=True).click()
+
+    # When both are saved, one after the other
+    other.locator("#edit-text").fill("the other page's paragraph")
+    other.get_by_role("button", name="Save as version 2").click()
+    page.get_by_text("Version 2 came meanwhile.").wait_for()
+    page.locator("#edit-text").fill("this page's paragraph")
+    page.get_by_role("button", name="Save as version 2").click()
+
+    # Then the second is asked, not taken
+    page.get_by_text("Version 2 came in between").wait_for()
+    assert site.client.get(f"{path}/content").text == "the other page's paragraph"
+    assert site.get(path)["version"] == 2
 
 
 def test_runs_are_shown_with_their_steps(page: Page, site: Site) -> None:

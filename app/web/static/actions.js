@@ -1,5 +1,6 @@
 // What the buttons and forms of all pages do. Their effects come back as changes, like anybody else's.
 import { call, freshName, Refused } from "./api.js";
+import { announceNewer, keepMine, takeSaved } from "./edit.js";
 import { refreshSoon } from "./live.js";
 import { tell } from "./toasts.js";
 
@@ -33,6 +34,10 @@ export function listenForActions() {
     const { ask, act } = button.dataset;
     if (ask && !window.confirm(ask)) return;
     during([button], () => BUTTONS[act](button.dataset));
+  });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-keep-mine]");
+    if (button) keepMine(button.form);
   });
   document.addEventListener("submit", (event) => {
     const kind = Object.keys(FORMS).find((name) => name in event.target.dataset);
@@ -83,14 +88,13 @@ async function setBudget(form) {
 async function saveText(form) {
   const content = form.elements.content.value;
   try {
-    await call("PUT", `/api/v1/objects/${form.dataset.edit}`, { content }, { "If-Match": form.dataset.base });
+    const saved = await call("PUT", `/api/v1/objects/${form.dataset.edit}`, { content }, { "If-Match": form.dataset.base });
+    takeSaved(form, saved.version);
   } catch (error) {
-    if (error instanceof Refused && error.status === 409) {
-      throw new Refused(409, { detail: `Version ${error.problem.current_version} came in between. Your words are still in the field: compare, and save again.` });
-    }
-    throw error;
+    if (!(error instanceof Refused) || error.status !== 409 || !error.problem.current_version) throw error;
+    announceNewer(form, error.problem.current_version);
+    throw new Refused(409, { detail: `Version ${error.problem.current_version} came in between. Nothing was saved; your words are still in the field.` });
   }
-  form.closest("details").open = false;
 }
 
 async function askForChange(form) {

@@ -66,10 +66,19 @@ function show(page) {
   const atEnd = window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 120;
   const grew = document.documentElement.scrollHeight;
   morph(live, fresh);
+  followTask(page);
   keepFocus();
   document.title = page.title;
   showLocalTimes(live);
   if (atEnd && document.body.classList.contains("talk") && document.documentElement.scrollHeight > grew) toTheEnd();
+}
+
+function followTask(page) {
+  // A task that has ended takes no more messages; the words typed so far stay as a draft.
+  const [place, next] = [document, page].map((one) => one.getElementById("speak"));
+  if (!place || !next || place.dataset.open === next.dataset.open) return;
+  if (next.dataset.open === "yes") location.reload();
+  else place.replaceWith(document.importNode(next, true));
 }
 
 function connect() {

@@ -1,5 +1,12 @@
 // Makes what is shown equal to a fresh page, touching only what differs: a film goes on playing, a field keeps its words.
+import { announceNewer, hasBegun } from "./edit.js";
+
 export function morph(shown, fresh) {
+  if (shown.matches("form[data-edit]")) {
+    if (hasBegun(shown)) announceNewer(shown, fresh.dataset.base);
+    else if (shown.dataset.base !== fresh.dataset.base) shown.replaceWith(document.importNode(fresh, true));
+    return;
+  }
   matchAttributes(shown, fresh);
   if (shown instanceof HTMLTimeElement) {
     return;
