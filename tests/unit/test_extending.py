@@ -69,6 +69,7 @@ def outcomes(checkout: Path) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.long
 @pages
 def test_the_tests_of_a_page_pass_on_its_code(name: str, outcomes: dict[str, list[str]]) -> None:
     shown = [path for path in read_page(name).files if Path(path).name.startswith("test_")]
@@ -77,6 +78,7 @@ def test_the_tests_of_a_page_pass_on_its_code(name: str, outcomes: dict[str, lis
     assert [said for said in outcomes[shown[0]] if said] == []
 
 
+@pytest.mark.long
 def test_all_of_it_keeps_the_house_rules(outcomes: dict[str, list[str]]) -> None:
     rules = (*outcomes["tests/unit/test_structure.py"], *outcomes["tests/unit/test_card_answers.py"])
 
