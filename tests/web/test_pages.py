@@ -500,6 +500,28 @@ def test_an_edit_that_has_not_begun_takes_the_newest_text(page: Page, site: Site
     page.get_by_role("button", name="Save as version 3").wait_for()
 
 
+def test_what_is_typed_while_a_text_is_saved_stays_in_the_field(page: Page, site: Site) -> None:
+    rows = insert_workspace_rows(site)
+    path = f"/api/v1/objects/{rows.document_id}"
+    sign_in(page, site, f"/objects/{rows.document_id}")
+    page.get_by_text("Edit", exact=True).click()
+    field = page.locator("#edit-text")
+
+    def type_meanwhile(route: Route) -> None:
+        answer = route.fetch()
+        page.evaluate("() => { document.getElementById('edit-text').value += ' and dusk'; }")
+        route.fulfill(response=answer)
+
+    page.route(f"**{path}", lambda route: type_meanwhile(route) if route.request.method == "PUT" else route.continue_())
+    field.fill("Only dawn")
+    page.get_by_role("button", name="Save as version 2").click()
+
+    page.locator(".paper").get_by_text("Only dawn").wait_for()
+    page.get_by_role("button", name="Save as version 3").wait_for()
+    assert field.input_value() == "Only dawn and dusk"
+    assert site.client.get(f"{path}/content").text == "Only dawn"
+
+
 def test_two_pages_that_edit_one_document_lose_nothing(page: Page, site: Site) -> None:
     # Given one document open for editing twice
     rows = insert_workspace_rows(site)

@@ -89,7 +89,7 @@ async function saveText(form) {
   const content = form.elements.content.value;
   try {
     const saved = await call("PUT", `/api/v1/objects/${form.dataset.edit}`, { content }, { "If-Match": form.dataset.base });
-    takeSaved(form, saved.version);
+    takeSaved(form, content, saved.version);
   } catch (error) {
     if (!(error instanceof Refused) || error.status !== 409 || !error.problem.current_version) throw error;
     announceNewer(form, error.problem.current_version);

@@ -21,10 +21,11 @@ export function keepMine(form) {
   form.elements.content.focus();
 }
 
-export function takeSaved(form, version) {
-  form.elements.content.defaultValue = form.elements.content.value;
+export function takeSaved(form, content, version) {
+  // What was typed while the answer was on its way is not saved: the edit goes on.
+  form.elements.content.defaultValue = content;
   rest(form, version);
-  form.closest("details").open = false;
+  if (form.elements.content.value === content) form.closest("details").open = false;
 }
 
 function rest(form, version) {
